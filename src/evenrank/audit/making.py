@@ -27,7 +27,7 @@ from evenrank.audit.sources import (
 )
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
-from evenrank.errors import DataError, MissingExtraError
+from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.evaluation.spelling import spelling_line
 from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
@@ -190,9 +190,15 @@ def _scored(
     if known.words is not None and catalogue:
         known = replace(known, background="collection")
     of_runs = [name for name, kind in kinds.items() if kind == CANDIDATES]  # whose pool differs by system
+    try:
+        measures_known = default_measures(known, cutoff)
+    except ParameterError as error:
+        if not inputs.groups:
+            raise
+        raise ParameterError("; ".join(without_verdict(inputs))) from error  # groups, and none can be judged
     chosen = [
         measure.name
-        for measure in default_measures(known, cutoff)
+        for measure in measures_known
         if len(inputs.runs) == 1 or not any(f"GF(attr={name!r})" in measure.name for name in of_runs)
     ]
     shares = [share_measure(one.attribute.name, cutoff) for one in aimed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def say_target(membership: Membership, *, named: bool) -> None:
         target = ", ".join(f"{value} {share:.4g}" for value, share in shares[:_SHOWN])
         target += f" and {len(shares) - _SHOWN:,} more" if len(shares) > _SHOWN else ""
         target += ", which came with the groups"
-    say(f"target of {attribute.name}: {target} (--target {attribute.name}=..)")
+    say(f"target of {attribute.name}: {target} (--target {shlex.quote(f'{attribute.name}=..')})")
 
 
 def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -37,10 +38,10 @@ def _other_targets(inputs: Inputs, found: Sequence[Verdict]) -> Iterator[str]:
     for verdict in found:
         in_table = own.get(verdict.attribute, verdict.target)
         if in_table != verdict.target:
+            named = shlex.quote(f"{verdict.attribute}={verdict.target}")
             yield (
                 f"The table holds {verdict.attribute} against the target {in_table}, the sentence above "
-                f"against {verdict.target}: --target {verdict.attribute}={verdict.target} takes the same for "
-                "both."
+                f"against {verdict.target}: --target {named} takes the same for both."
             )
 
 

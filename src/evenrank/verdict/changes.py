@@ -16,7 +16,7 @@ from evenrank.inputs import Inputs
 from evenrank.stats.difference import mean_difference
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
-from evenrank.verdict.sentences import attention, percent
+from evenrank.verdict.sentences import attention, percent, signed_points
 from evenrank.verdict.targets import without_judgements
 from evenrank.verdict.value import Verdict
 
@@ -161,8 +161,8 @@ def _possible(changes: Sequence[ShareChange]) -> str:
         return "any difference remains possible, and more queries would help"
     ends = min(change.low for change in known), max(change.high for change in known)
     return (
-        f"{100 * ends[0]:+.1f} to {100 * ends[1]:+.1f} points remain possible, and more queries would help: "
-        "four times as many would halve that range"
+        f"{signed_points(ends[0])} to {signed_points(ends[1])} points remain possible, and more queries "
+        "would help: four times as many would halve that range"
     )
 
 
@@ -185,7 +185,7 @@ def _gives(change: ShareChange) -> str:
 def _interval(change: ShareChange) -> str:
     if math.isnan(change.low):
         return "too few queries for an interval"
-    points = [f"{100 * end:+.1f}" for end in (change.difference, change.low, change.high)]
+    points = [signed_points(end) for end in (change.difference, change.low, change.high)]
     return f"{points[0]} points, {100 * change.level:g}% interval {points[1]} to {points[2]}"
 
 

@@ -26,6 +26,8 @@ from evenrank.verdict.value import (
 UNIFORM = "uniform"  # the attention by which places are counted
 NAMED = 2  # further groups that a sentence names
 LONGEST = 32  # characters of a query's text
+_MOST_DIGITS = 6
+_SAME = 0.5 / 10**_MOST_DIGITS  # points that are nearer to each other differ by rounding alone
 FAR_BELOW = 0.01  # of the attention: what an order may miss of a target before it is worth a sentence
 HELPS, HARDLY = (
     0.6,
@@ -60,8 +62,10 @@ def describe_shortly(verdict: Verdict) -> str:
     parts = []
     if verdict.less:
         low = verdict.less[0]
-        ends = f"({_points(low.share_low)} to {_points(low.share_high)})"
-        parts.append(f"{low.value} gets {percent(low.share)} {ends} instead of {percent(low.target)}")
+        more = digits_apart(low)
+        ends = f"({_points(low.share_low, more)} to {_points(low.share_high, more)})"
+        aimed = percent(low.target, more)
+        parts.append(f"{low.value} gets {percent(low.share, more)} {ends} instead of {aimed}")
     if verdict.favoured:
         parts.append(f"{verdict.favoured[0].value} is favoured, {_times(verdict, verdict.favoured[0])}")
     return f"{verdict.attribute}: {'; '.join(parts)}" if parts else describe(verdict)
@@ -69,8 +73,12 @@ def describe_shortly(verdict: Verdict) -> str:
 
 def describe_possible(group: GroupFinding) -> str:
     """How large a difference remains possible where none is shown."""
-    ends = [f"less than {percent(group.shown_below)}"] if group.shown_below > 0 else []
-    ends += [f"more than {percent(group.shown_above)}"] if group.shown_above < 1 else []
+    low, high = (
+        percent(end, int(_points(end) == _points(group.share)))  # what it gets is not shown
+        for end in (group.shown_below, group.shown_above)
+    )
+    ends = [f"less than {low}"] if 100 * group.shown_below >= _SAME else []
+    ends += [f"more than {high}"] if 100 * (1 - group.shown_above) >= _SAME else []
     return f"{' or '.join(ends)} would have been shown"
 
 
@@ -232,49 +240,82 @@ def _aimed(verdict: Verdict) -> str:
     return f" --target {verdict.attribute}={verdict.target}"
 
 
-def percent(share: float) -> str:
-    """
+def percent(share: float, more: int = 0) -> str:
+    """A share, with so many digits that only all is 100% and only nothing 0%, and ``more`` than that.
+
     >>> percent(0.0241), percent(0.65), percent(1.0), percent(0.0)
     ('2.4%', '65%', '100%', '0%')
+    >>> percent(0.9975), percent(0.0004), percent(0.653, more=1)
+    ('99.8%', '0.04%', '65.3%')
     """
-    return f"{_points(share)}%"
+    return f"{_points(share, more)}%"
 
 
 def places(cutoff: int) -> str:
     return "place" if cutoff == 1 else f"{cutoff} places"
 
 
-def attention(share: float, cutoff: int, by: str = "log2") -> str:
+def attention(share: float, cutoff: int, by: str = "log2", more: int = 0) -> str:
     """
     >>> attention(0.24, 10), attention(0.28, 10, "uniform")
     ('24% of the attention in the first 10 places', '28% of the first 10 places')
     """
     of = "" if by == UNIFORM else "attention in the "
-    return f"{percent(share)} of the {of}first {places(cutoff)}"
+    return f"{percent(share, more)} of the {of}first {places(cutoff)}"
 
 
 def _what(verdict: Verdict) -> str:
     return "places" if verdict.attention == UNIFORM else "attention"
 
 
-def _points(share: float) -> str:
+def signed_points(share: float) -> str:
+    """A difference with its sign, and with so many digits that none is called 0 that is not.
+
+    >>> signed_points(0.114), signed_points(-0.0002), signed_points(0.0), signed_points(-1e-12)
+    ('+11.4', '-0.02', '+0.0', '+0.0')
+    """
+    value = 100 * share if abs(100 * share) >= _SAME else 0.0
+    digits = 1
+    while value and not round(value, digits) and digits < _MOST_DIGITS:
+        digits += 1
+    return f"{value:+.{digits}f}"
+
+
+def digits_apart(group: GroupFinding) -> int:
+    """How many more digits tell its share from its target, and with a verdict the ends of its interval."""
+    ends = [] if group.decision in (NOT_SHOWN, TOO_FEW) else [group.share_low, group.share_high]
+    aim = _points(group.target)
+    alike = [one for one in (group.share, *ends) if _points(one) == aim]
+    return int(any(100 * abs(one - group.target) >= _SAME for one in alike))
+
+
+def _points(share: float, more: int = 0) -> str:
     value = 100 * share
-    return f"{value:.0f}" if abs(value) >= 9.95 or abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
+    digits = (0 if abs(value) >= 9.95 else 1) + more
+    for end in (0, 100):
+        away = abs(value - end)
+        while away >= _SAME and round(value, digits) == end and digits < _MOST_DIGITS:
+            digits += 1
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return "0" if text == "-0" else text
 
 
 def _gets(verdict: Verdict, group: GroupFinding, word: str) -> str:
     """``small is 65% of the catalogue but gets 24% of the attention in the first 10 places (95% interval 22
     to 26)``."""
-    gets = f"gets {attention(group.share, verdict.cutoff, verdict.attention)}"
+    more = digits_apart(group)
+    aimed = percent(group.target, more)
+    gets = f"gets {attention(group.share, verdict.cutoff, verdict.attention, more)}"
     level = f"{100 * verdict.level:g}% interval"
-    interval = f"({level} {_points(group.share_low)} to {_points(group.share_high)})"
+    interval = f"({level} {_points(group.share_low, more)} to {_points(group.share_high, more)})"
     if verdict.target == CANDIDATES:  # the target differs by query, so the difference has the interval
         away = f"({_signed(group.difference)} points, {level} {_signed(group.low)} to {_signed(group.high)})"
-        return f"{group.value} is {percent(group.target)} of the documents found {word} {gets} {away}"
+        return f"{group.value} is {aimed} of the documents found {word} {gets} {away}"
     if verdict.target == CATALOGUE:
-        return f"{group.value} is {percent(group.target)} of the catalogue {word} {gets} {interval}"
+        return f"{group.value} is {aimed} of the catalogue {word} {gets} {interval}"
     aim = "an equal share" if verdict.target == EQUAL else "the target"
-    return f"{aim} of {group.value} is {percent(group.target)} {word} it {gets} {interval}"
+    return f"{aim} of {group.value} is {aimed} {word} it {gets} {interval}"
 
 
 def _times(verdict: Verdict, group: GroupFinding) -> str:

@@ -9,6 +9,7 @@ from evenrank.verdict.sentences import (
     describe_more_queries,
     describe_other_queries,
     describe_possible,
+    digits_apart,
     lowest_tested,
     percent,
 )
@@ -41,10 +42,9 @@ def describe_sureness(verdict: Verdict) -> str:
     shown = f"the {level}, over {over}{together}, excludes the target"
     if not verdict.less:  # the sentence of the verdict has no interval then
         most = verdict.favoured[0]
-        shown += (
-            f": {most.value} gets {percent(most.share)} ({percent(most.share_low)} to "
-            f"{percent(most.share_high)}) where its target is {percent(most.target)}"
-        )
+        said = (most.share, most.share_low, most.share_high, most.target)
+        share, low, high, target = (percent(one, digits_apart(most)) for one in said)
+        shown += f": {most.value} gets {share} ({low} to {high}) where its target is {target}"
     allows = f"It allows for other queries and for chance in which {what} carry which label."
     return f"{shown[0].upper()}{shown[1:]}. {allows} {describe_other_queries(verdict)}."
 

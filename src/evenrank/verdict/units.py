@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -49,7 +50,8 @@ def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str
                     found[name] = count, column, source
     return [
         f"{name}: all documents of one {column} have the same label, so labels probably belong to {column}: "
-        f"--groups {name}={source}:unit={column} counts a label once for each {column} in the verdict"
+        f"--groups {shlex.quote(f'{name}={source}:unit={column}')} counts a label once for each "
+        f"{column} in the verdict"
         for name, (_, column, source) in found.items()
     ]
 

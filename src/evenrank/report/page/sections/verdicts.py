@@ -27,6 +27,7 @@ from evenrank.verdict.sentences import (
     describe_target,
     describe_undecided,
     percent,
+    signed_points,
 )
 from evenrank.verdict.sureness import NOTHING_KNOWN, ONLY_SCORES, describe_no_advice, describe_sureness
 from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
@@ -240,7 +241,7 @@ def _share(value: float) -> str:
 
 
 def _points(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:+.1f}"
+    return "" if math.isnan(value) else signed_points(value)
 
 
 def _sentence(text: str) -> str:
