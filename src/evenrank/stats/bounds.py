@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import ParameterError
 from evenrank.stats.bootstrap import FEWEST, resampled
 from evenrank.stats.intervals import UNBOUNDED, Bounds, mean_interval
 from evenrank.stats.ties import slack
@@ -66,11 +66,6 @@ def mean_bounds(
     True
     """
     d = np.asarray(values, dtype=np.float64)
-    if d.ndim != 1 or not np.isfinite(d).all():
-        raise DataError(
-            "mean_bounds takes one list of finite numbers, such as paired_differences gives: some are not "
-            "finite, or there are several lists"
-        )
     if not 0 < alpha < 0.5:
         raise ParameterError(f"alpha must be a number > 0 and < 0.5, got {alpha!r}")
     if resamples * alpha < IN_THE_TAIL:

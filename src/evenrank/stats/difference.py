@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import ParameterError
 from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
 from evenrank.stats.pairs import finite_pairs, paired_differences
@@ -110,29 +109,3 @@ def bootstrap_difference(
     reason = None if n >= FEWEST else TOO_FEW
     value = float(difference(both)) if n else math.nan
     return DifferenceInterval(value, low, high, n, pairs.undefined, pairs.infinite, reason)
-
-
-def bootstrap_bound(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    aggregate: Callable[[Floats], Floats] = mean,
-    *,
-    side: Literal["lower", "upper"],
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> DifferenceInterval:
-    """The one-sided bound of ``bootstrap_difference``: the other end of the interval is infinite.
-
-    ``lower`` at 95%: in 95 of 100 samples of queries the difference lies above it.
-    """
-    if not 0.5 < level < 1:
-        raise ParameterError(f"the level of a bound must be between 0.5 and 1, as 0.95; got {level!r}")
-    if side not in ("lower", "upper"):
-        raise ParameterError(f"side must be lower or upper, got {side!r}")
-    found = bootstrap_difference(
-        first, second, aggregate, level=2 * level - 1, resamples=resamples, seed=seed
-    )
-    if found.reason is not None:
-        return found
-    return found._replace(high=math.inf) if side == "lower" else found._replace(low=-math.inf)

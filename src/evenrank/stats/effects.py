@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import DataError
 from evenrank.stats.paired import NO_PAIRS, ONE_PAIR
 from evenrank.stats.ties import TOLERANCE, tied_ranks
 
@@ -33,16 +33,14 @@ class EffectSizes(NamedTuple):
     reason: str | None = None
 
 
-def win_tie_loss(differences: npt.ArrayLike, *, tie: float = TOLERANCE) -> WinTieLoss:
-    """Count the signs; a difference of at most ``tie``, either way, is a tie.
+def win_tie_loss(differences: npt.ArrayLike) -> WinTieLoss:
+    """Count the signs; a difference of at most 1e-12, either way, is a tie.
 
     >>> win_tie_loss([0.2, 0.0, -0.1, 0.3])
     WinTieLoss(wins=2, ties=1, losses=1)
     """
-    if not tie >= 0:
-        raise ParameterError(f"tie must be a number >= 0, got {tie!r}")
     d = _finite(differences)
-    wins, losses = int((d > tie).sum()), int((d < -tie).sum())
+    wins, losses = int((d > TOLERANCE).sum()), int((d < -TOLERANCE).sum())
     return WinTieLoss(wins, len(d) - wins - losses, losses)
 
 

@@ -7,7 +7,7 @@ is 1. A p-value that cannot be had is NaN, with the reason.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,6 @@ from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.stats.student import student_tails
 from evenrank.stats.ties import TOLERANCE, tie_sizes, tied_ranks
-
-Alternative = Literal["two-sided", "greater", "less"]
 
 EXACT_RANKS = 50  # nonzero differences up to which the signed-rank distribution is exact
 EXACT_SIGNS = 16  # nonzero differences up to which all signs are tried
@@ -39,7 +37,7 @@ class PairedTest(NamedTuple):
     reason: str | None = None
 
 
-def paired_t(differences: npt.ArrayLike, *, alternative: Alternative = "two-sided") -> PairedTest:
+def paired_t(differences: npt.ArrayLike) -> PairedTest:
     """Student's paired t: ``t = mean(d) / (sd(d) / sqrt(n))`` with n - 1 degrees of freedom.
 
     Differences that are all equal, and not 0, have no variance: t is infinite, and p its limit.
@@ -48,7 +46,7 @@ def paired_t(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
     >>> paired_t([1.0, 2.0, 3.0]).statistic.__round__(4)
     3.4641
     """
-    d = _checked(differences, alternative)
+    d = _checked(differences)
     n = len(d)
     if (early := _without_evidence(d)) is not None:
         return early
@@ -60,7 +58,7 @@ def paired_t(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
     else:
         statistic = mean / (deviation / math.sqrt(n))
     below, above = student_tails(statistic, n - 1)
-    return PairedTest(statistic, _tail(below, above, alternative), n, "t")
+    return PairedTest(statistic, _two_sided(below, above), n, "t")
 
 
 def paired_t_rows(differences: Floats) -> tuple[Floats, Floats]:
@@ -80,7 +78,7 @@ def paired_t_rows(differences: Floats) -> tuple[Floats, Floats]:
     return mean, np.where(n > 0, p, np.nan)
 
 
-def wilcoxon(differences: npt.ArrayLike, *, alternative: Alternative = "two-sided") -> PairedTest:
+def wilcoxon(differences: npt.ArrayLike) -> PairedTest:
     """Wilcoxon's signed-rank test. The statistic is ``W+``, the sum of the ranks of positive differences.
 
     Differences of 0 are dropped, then ``|d|`` is ranked, ties by the mean rank. Up to 50 differences p comes
@@ -94,7 +92,7 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
     >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0]).p_value
     0.0625
     """
-    d = _checked(differences, alternative)
+    d = _checked(differences)
     if (early := _without_evidence(d)) is not None:
         return early
     moved = d[d != 0]
@@ -102,33 +100,27 @@ def wilcoxon(differences: npt.ArrayLike, *, alternative: Alternative = "two-side
     positive = float(ranks[moved > 0].sum())
     if len(moved) <= EXACT_RANKS:
         below, above = _signed_rank_tails(ranks, positive)
-        return PairedTest(positive, _tail(below, above, alternative), len(d), "exact")
+        return PairedTest(positive, _two_sided(below, above), len(d), "exact")
     from scipy.special import ndtr
 
     m, ties = len(moved), tie_sizes(ranks)
     variance = m * (m + 1) * (2 * m + 1) / 24 - float((ties**3 - ties).sum()) / 48
     z = (positive - m * (m + 1) / 4) / math.sqrt(variance)
-    return PairedTest(positive, _tail(float(ndtr(z)), float(ndtr(-z)), alternative), len(d), "normal")
+    return PairedTest(positive, _two_sided(float(ndtr(z)), float(ndtr(-z))), len(d), "normal")
 
 
-def sign_flip(
-    differences: npt.ArrayLike,
-    *,
-    alternative: Alternative = "two-sided",
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> PairedTest:
+def sign_flip(differences: npt.ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> PairedTest:
     """Fisher's permutation test: how often does a mean difference this large arise from random signs?
 
     Up to 16 differences that are not 0 all ``2^n`` signs are tried: ``p = count / 2^n``, where the signs that
-    were observed count too. Above, B signs are drawn: ``p = (count + 1) / (B + 1)``. Two-sided, the absolute
+    were observed count too. Above, B signs are drawn: ``p = (count + 1) / (B + 1)``. The absolute
     means are compared; means within 1e-12 of each other are equal. The statistic is the mean difference.
     Reference: Fisher, The design of experiments, 1935, §21.
 
     >>> sign_flip([1.0, 2.0, 3.0]).p_value
     0.25
     """
-    d = _checked(differences, alternative)
+    d = _checked(differences)
     if resamples < 1:
         raise ParameterError(f"resamples must be at least 1, got {resamples!r}")
     if (early := _without_evidence(d)) is not None:
@@ -138,7 +130,7 @@ def sign_flip(
     room = TOLERANCE * max(1.0, float(np.abs(moved).sum()))
     mean = total / len(d)
     if len(moved) <= EXACT_SIGNS:
-        count = _as_extreme(_all_signed_sums(moved), total, room, alternative)
+        count = _as_extreme(_all_signed_sums(moved), total, room)
         return PairedTest(mean, count / 2 ** len(moved), len(d), "exact")
     generator = np.random.default_rng(seed)
     sums_of_eight = _signed_sums_of_eight(moved)  # (n/8, 256)
@@ -148,11 +140,11 @@ def sign_flip(
         some = min(step, resamples - begin)
         signs = generator.integers(0, 256, size=(len(sums_of_eight), some), dtype=np.uint8)  # (n/8, B)
         sums = np.take_along_axis(sums_of_eight, signs, axis=1).sum(axis=0)  # (B,)
-        count += _as_extreme(sums, total, room, alternative)
+        count += _as_extreme(sums, total, room)
     return PairedTest(mean, (count + 1) / (resamples + 1), len(d), "sampled")
 
 
-def _checked(differences: npt.ArrayLike, alternative: str) -> Floats:
+def _checked(differences: npt.ArrayLike) -> Floats:
     d = np.asarray(differences, dtype=np.float64)
     if d.ndim != 1:
         raise DataError(f"differences are one list, a number for each query; got shape {d.shape}")
@@ -161,8 +153,6 @@ def _checked(differences: npt.ArrayLike, alternative: str) -> Floats:
             f"{int((~np.isfinite(d)).sum())} of {len(d)} differences are not finite; "
             "paired_differences drops and counts them"
         )
-    if alternative not in ("two-sided", "greater", "less"):
-        raise ParameterError(f"alternative must be two-sided, greater or less, got {alternative!r}")
     return d
 
 
@@ -174,10 +164,8 @@ def _without_evidence(d: Floats) -> PairedTest | None:
     return None
 
 
-def _tail(below: float, above: float, alternative: Alternative) -> float:
-    if alternative == "greater":
-        return above
-    return below if alternative == "less" else min(1.0, 2 * min(below, above))
+def _two_sided(below: float, above: float) -> float:
+    return min(1.0, 2 * min(below, above))
 
 
 def _signed_rank_tails(ranks: Floats, positive: float) -> tuple[float, float]:
@@ -208,9 +196,5 @@ def _signed_sums_of_eight(d: Floats) -> Floats:
     return sums
 
 
-def _as_extreme(sums: Floats, total: float, room: float, alternative: Alternative) -> int:
-    if alternative == "greater":
-        return int((sums >= total - room).sum())
-    if alternative == "less":
-        return int((sums <= total + room).sum())
+def _as_extreme(sums: Floats, total: float, room: float) -> int:
     return int((np.abs(sums) >= abs(total) - room).sum())

@@ -163,8 +163,6 @@ def beta_table(
     acceptable: single folds may choose a fairer variant, but the one to take is there already.
     """
     u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
-    if not 0 <= baseline < len(u):
-        raise ParameterError(f"baseline must be the place of a variant, 0 to {len(u) - 1}; got {baseline!r}")
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be between 0 and 1, as 0.05; got {alpha!r}")
     rows = []
