@@ -74,7 +74,7 @@ def values(scores: Any, measure: str, place: str) -> dict[str, float]:
 
 
 def statuses(scores: Any, measure: str, place: str) -> list[str]:
-    rows = scores.scores.per_query().to_dicts()
+    rows = scores.scores.per_query().to_pylist()
     return [row["status"] for row in rows if (row["run"], row["measure"]) == (place, measure)]
 
 

@@ -20,6 +20,8 @@ from evenrank.neural import (
     scrub_examples,
 )
 
+pytestmark = pytest.mark.needs("torch")
+
 
 def pairs_of(examples: Any) -> list[tuple[str, str, str]]:
     """Query, relevant text, other text of every triple."""

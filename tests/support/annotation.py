@@ -7,7 +7,8 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from evenrank.queryset import Procedure, write_sheets
 
+TOO_MANY = 429
 TOKEN = re.compile(r'name="token" value="([^"]+)"')
 TEXTS = {"1": "best school", "2": "who is he", "3": "what is pay"}
 
@@ -80,7 +82,13 @@ def visited(folder: Path) -> Iterator[Any]:
 
 
 def answer(client: Any, address: str, **fields: str) -> Any:
-    """Fill the form of an address and send it."""
-    page = client.get(address).text
+    """Fill the form of an address and send it, as often as the page says that it was too soon."""
+    page = _in_time(lambda: client.get(address)).text
     token = unescape(TOKEN.search(page).group(1))  # type: ignore[union-attr]
-    return client.post(address, data={"token": token, **fields})
+    return _in_time(lambda: client.post(address, data={"token": token, **fields}))
+
+
+def _in_time(ask: Callable[[], Any]) -> Any:
+    while (found := ask()).status_code == TOO_MANY:
+        time.sleep(0.1)
+    return found

@@ -176,6 +176,7 @@ def test_an_empty_text_stays_one_after_erasure(strength: float) -> None:
         assert found["nothing"]["one"] == pytest.approx(-less)
 
 
+@pytest.mark.needs("sentence_transformers")
 def test_an_eraser_in_the_name_of_a_system(tmp_path: Path) -> None:
     """It is looked at before any model is loaded."""
     model_folder(tmp_path / "toy")

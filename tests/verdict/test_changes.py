@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import planted_shop
 import pytest
 from shops import slow_share
 
-from evenrank import Run
+from evenrank import Membership, Run, compare
 from evenrank.comparison import Comparison
 
 pytestmark = pytest.mark.needs("altair", "vl_convert", "jinja2")
@@ -58,3 +59,39 @@ def test_a_report_counts_who_stands_at_each_rank(shown: tuple[Comparison, str]) 
         small = 100 * np.mean([sizes[run.documents(query)[rank]] == "small" for query in run])
         (told,) = re.findall(r"small ([\d.]+)%", title)
         assert float(told) == pytest.approx(small, abs=0.51)
+
+
+def told(path: Path, pushes: dict[str, float]) -> str:
+    """The text of a report on systems that put large sellers first, each by so much."""
+    chance = np.random.default_rng(3)
+    products = [f"p{place}" for place in range(1200)]
+    sizes = {product: "small" if place % 3 else "large" for place, product in enumerate(products)}
+    runs = {}
+    for name, push in pushes.items():
+        found = [(place // 30, one, chance.normal() + push * (sizes[one] == "large"))
+                 for place, one in enumerate(products)]  # fmt: skip
+        rows = [(f"q{query}", one, float(score)) for query, one, score in found]
+        runs[name] = Run.build(*zip(*rows, strict=True), name=name)
+    compare(runs, "GF@10", groups=Membership.from_labels("size", sizes)).report(path)
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", path.read_text(encoding="utf-8")))
+
+
+def test_a_report_names_who_gives_more_and_who_less_of_several_systems(tmp_path: Path) -> None:
+    text = told(tmp_path / "r.html", {"live": 2.0, "new": 0.3, "worse": 6.0, "same": 2.0})
+    (sentence,) = re.findall(r"Of 3 other systems, .*? points remain", text)
+    assert re.findall(r"(more|less) than live \((\w+) \d+%\)", sentence) == [
+        ("more", "new"),
+        ("less", "worse"),
+    ]
+    assert "for 1 no difference" in sentence
+    text = told(tmp_path / "r.html", {"live": 2.0, "new": 0.3, "same": 2.0})
+    (sentence,) = re.findall(r"Of 2 other systems, .*? points remain", text)
+    assert re.findall(r"(more|less) than live \((\w+) \d+%\)", sentence) == [("more", "new")]
+
+
+def test_a_report_names_a_single_system_of_which_nothing_is_shown(tmp_path: Path) -> None:
+    text = told(tmp_path / "r.html", {"live": 2.0, "same": 2.0})
+    (sentence,) = re.findall(r"No difference is shown: same gives small .*? points remain", text)
+    low, high = map(float, re.findall(r"([-+][\d.]+) to ([-+][\d.]+) points remain", sentence)[0])
+    assert low < 0 < high
+    assert "Of 1 other" not in text
