@@ -196,4 +196,6 @@ def test_ranks_are_no_scores(evenrank: Evenrank) -> None:
     mixed = evenrank(*command, "solr:run=tied.trec:lam=0.5")
     assert weight_in(mixed.out) == 0.5  # of the other query
     er.write_run(er.read_run({"q": {"a": -1.0, "b": -2.0, "c": -3.0}}), "ranks.csv")
-    assert evenrank(*command, "solr:run=ranks.csv").code == 1
+    ranked = evenrank(*command, "solr:run=ranks.csv")
+    assert ranked.code == 1
+    assert "evenrank retrieve" in ranked.err  # whose run has the engine's own scores

@@ -95,3 +95,10 @@ def test_a_report_names_a_single_system_of_which_nothing_is_shown(tmp_path: Path
     low, high = map(float, re.findall(r"([-+][\d.]+) to ([-+][\d.]+) points remain", sentence)[0])
     assert low < 0 < high
     assert "Of 1 other" not in text
+
+
+def test_a_report_names_the_group_where_nothing_is_shown_of_several_systems(tmp_path: Path) -> None:
+    text = told(tmp_path / "r.html", {"live": 2.0, "same": 2.0, "again": 2.0})
+    (sentence,) = re.findall(r"No difference is shown .*? points remain", text)
+    assert "small (size)" in sentence
+    assert "same gives" not in sentence
