@@ -2,8 +2,8 @@
 
     python benchmarks/kills.py --write
 
-Every command is killed by SIGKILL: before the n-th change of the file system that it makes, in the middle of
-a write to its journal, or after a random share of its time. In half of the cases something that it left
+Every command is killed by SIGKILL: before the n-th change of the file system that it makes, or after a random
+share of its time. In half of the cases something that it left
 behind to go on from is then damaged: a bit flipped, a file cut short, two stretches exchanged, a file
 deleted. Files of the user's lie beside the output and in the folders that commands make. The same command is
 then run to its end, and its output must be the bytes of an undisturbed run, or there
@@ -16,7 +16,6 @@ Commands run in forked copies of this process, so that a run costs its work and 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import platform
@@ -167,11 +166,9 @@ def warm_up(names: set[str]) -> None:
 
 @dataclass
 class Death:
-    """When a run is killed: before a change of the file system, in a write to the journal, or in time."""
+    """When a run is killed: before a change of the file system, or in time."""
 
     change: int | None = None
-    frame: int | None = None
-    share: float = 0.5  # of the frame that is written
     seconds: float | None = None
 
 
@@ -180,21 +177,10 @@ class Child:
 
     def __init__(self, death: Death, counts: Path) -> None:
         self.death, self._counts = death, counts
-        self.changes = self.frames = 0
+        self.changes = 0
 
     def watch(self) -> None:
-        from evenrank.io import journal
-
         sys.addaudithook(self._audit)
-        add = journal.Journal.add
-
-        def watched(own: Any, number: int, content: Any, digest: bytes = b"") -> None:
-            self.frames += 1
-            if self.frames == self.death.frame:
-                tear(own, self.death.share)
-            add(own, number, content, digest)
-
-        journal.Journal.add = watched  # type: ignore[method-assign]
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -208,31 +194,10 @@ class Child:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def keep(self) -> None:
-        content = json.dumps([self.changes, self.frames]).encode()
+        content = json.dumps(self.changes).encode()
         sys.addaudithook(lambda *_: None)
         descriptor = os.open(self._counts, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         os.write(descriptor, content)
-
-
-def tear(journal: Any, share: float) -> None:
-    """The next write to the journal takes a share of what it is given, and then the process is killed."""
-    file = journal._file
-
-    class Torn(io.RawIOBase):
-        def __getattr__(self, name: str) -> Any:
-            return getattr(file, name)
-
-        def seek(self, *place: int) -> int:
-            return int(file.seek(*place))
-
-        def write(self, piece: Any) -> int:
-            if len(piece) < 200:  # the header
-                return int(file.write(piece))
-            file.write(piece[: int(len(piece) * share)])
-            os.kill(os.getpid(), signal.SIGKILL)
-            return 0
-
-    journal._file = Torn()
 
 
 def start(arguments: tuple[str, ...], folder: Path, death: Death, said: Path, counts: Path) -> int:
@@ -250,8 +215,9 @@ def start(arguments: tuple[str, ...], folder: Path, death: Death, said: Path, co
         from evenrank.counterfactuals.swap import files
         from evenrank.evidence import scan
 
-        scan.scan_file = partial(scan.scan_file, block_bytes=BLOCK)  # type: ignore[attr-defined]
-        files.swap_file = partial(files.swap_file, block_bytes=BLOCK)  # type: ignore[assignment]
+        sizes = {"block_bytes": BLOCK, "partition_bytes": 2 * BLOCK}
+        scan.scan_file = partial(scan.scan_file, **sizes)  # type: ignore[attr-defined]
+        files.swap_file = partial(files.swap_file, **sizes)  # type: ignore[assignment]
         child = Child(death, counts)
         child.watch()
         code = cli.main(list(arguments))
@@ -327,10 +293,10 @@ class Harness:
         self.inputs.mkdir(parents=True)
         make_inputs(self.inputs, with_torch="debias" in names)
         self.wanted: dict[str, dict[str, bytes]] = {}
-        self.sizes: dict[str, tuple[int, int, float]] = {}
+        self.sizes: dict[str, tuple[int, float]] = {}
 
     def undisturbed(self) -> None:
-        """Each command twice: its output, how many changes and frames it makes, and how long it takes."""
+        """Each command twice: its output, how many changes it makes, and how long it takes."""
         for command in self.commands:
             for turn in range(2):
                 folder = self._folder(f"{command.name}-whole-{turn}")
@@ -344,10 +310,10 @@ class Harness:
                 if turn and found != self.wanted[command.name]:
                     raise SystemExit(f"{command.name}: two undisturbed runs differ")
                 self.wanted[command.name] = found
-                changes, frames = json.loads(counts.read_bytes())
-                self.sizes[command.name] = changes, frames, spent
+                changes = json.loads(counts.read_bytes())
+                self.sizes[command.name] = changes, spent
                 shutil.rmtree(folder)
-            self.say(f"{command.name}: {changes} changes, {frames} frames, {spent:.2f} s, {len(found)} files")
+            self.say(f"{command.name}: {changes} changes, {spent:.2f} s, {len(found)} files")
 
     def _folder(self, name: str) -> Path:
         folder = self.work / name
@@ -355,16 +321,11 @@ class Harness:
         return folder
 
     def _death(self, command: Command, *, damaged: bool) -> Death:
-        changes, frames, seconds = self.sizes[command.name]
-        if damaged and not frames:  # the moments when something is there that can be damaged
+        changes, seconds = self.sizes[command.name]
+        if damaged:  # the moments when something is there that can be damaged
             return Death(change=self.generator.randrange(2, changes + 1))
-        way = self.generator.choice(
-            ["change", "change", *["time"] * self.times, *["frame"] * (2 * bool(frames))]
-        )
-        if way == "change":
+        if self.generator.choice(["change", "change", *["time"] * self.times]) == "change":
             return Death(change=self.generator.randrange(1, changes + 1))
-        if way == "frame":
-            return Death(frame=self.generator.randrange(1, frames + 1), share=self.generator.random())
         return Death(seconds=self.generator.random() * seconds)
 
     def one(self, command: Command, number: int, *, damaged: bool, tally: Tally) -> None:

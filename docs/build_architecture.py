@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import runpy
+import sys
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +31,7 @@ Stop = tuple[str, str, int]  # where the line between two modules passes a row: 
 
 def read_graph() -> tuple[dict[str, int], dict[str, set[str]]]:
     """The layer of each top-level module, and the modules that it imports."""
+    sys.path.insert(0, str(ROOT / "tests/support"))
     contract = runpy.run_path(str(ROOT / "tests/test_contract.py"))
     layers: dict[str, int] = contract["LAYERS"]
     graph: dict[str, set[str]] = {name: set() for name in layers}

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ def _ran(words: list[str], folder: Path) -> Any:
         study_walks.serve_and_visit(folder / rest[2])
         return {"served": rest[2]}
     ended = command(folder, [one for word in rest for one in expanded(word, folder)])
+    if rest[0] == "audit":  # whose folders are named by the second: two of a page have two names
+        time.sleep(1 - time.time() % 1 + 0.01)
     kind = rest[rest.index("--format") + 1] if "--format" in rest else "text"
     error = {"error": type(ended.error).__name__} if ended.error is not None else {}
     return {"exit": ended.code} | error | {"stdout": data_of(ended.out, kind)}
