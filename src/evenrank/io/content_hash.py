@@ -90,13 +90,6 @@ def hash_of_file(path: Path, piece: int = PIECE) -> str:
         return joined_digests(digest_of_range(file.fileno(), begin, length) for begin, length in places)
 
 
-def digest_of_block(path: Path, index: int, size: int) -> bytes:
-    """The digest of one block of a file that is read in blocks of a size."""
-    with regular_file(path).open("rb") as file:
-        left = os.fstat(file.fileno()).st_size - index * size
-        return digest_of_range(file.fileno(), index * size, max(0, min(size, left)))
-
-
 def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
     """The hash of some columns of a Parquet file, as they lie in it, group of rows by group.
 

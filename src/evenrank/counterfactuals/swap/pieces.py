@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]  # what JSONDecoder itself uses
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -42,18 +42,6 @@ class Piece(NamedTuple):
     bytes_read: int
     tally: Tally
     digest: bytes = b""  # of what was read for it, where it is a piece of a file
-
-
-class Lines(Protocol):
-    """A file of lines that is written back as lines."""
-
-    total: int | None
-
-    def __len__(self) -> int: ...
-
-    def swapped(self, index: int, blocks: BlockSwapper) -> Piece: ...
-
-    def close(self) -> None: ...
 
 
 class TsvLines(TsvCollection):

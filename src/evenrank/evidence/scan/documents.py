@@ -36,14 +36,6 @@ class DocumentBatch:
     describe: Callable[[Texts, Sequence[int]], DataError]  # the error for rows whose texts are not UTF-8
     digest: bytes = b""  # of what was read for them, where a piece of a file is
 
-    def alone(self) -> DocumentBatch:
-        """The same documents in memory that the next piece does not overwrite."""
-        if not len(self.texts.starts):
-            return self
-        begin, end = int(self.texts.starts[0]), int(self.texts.ends[-1])
-        data, starts, ends = self.texts
-        return replace(self, texts=Texts(data[begin:end].copy(), starts - begin, ends - begin))
-
     def unsound(self, first: int) -> DataError:
         """The error to raise when a text is not UTF-8: it lists this row and later ones, up to twenty."""
         rows = list(islice(_unsound_rows(self.texts, first), PROBLEMS_SHOWN + 1))
