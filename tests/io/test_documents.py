@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -271,6 +272,20 @@ def test_a_malformed_csv_file_is_told_by_its_line(data: bytes, message: str, tmp
     with pytest.raises(DataError) as caught:
         pairs(path)
     assert str(caught.value) == f"{path}:{message}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_of_csv_are_found_wherever_a_block_ends(seed: int) -> None:
+    draw = random.Random(seed)
+    cells = ['"', '""', ",", "\n", "a", "b ", '27" wide', '"q"']
+    rows = [(f"d{row}", "x" + "".join(draw.choices(cells, k=draw.randint(0, 9)))) for row in range(60)]
+    lines = ["id,text"]
+    for name, text in rows:
+        plain = draw.random() < 0.5 and not set(text) & {",", "\n"}  # quotes within it are characters
+        lines.append(f"{name},{text}" if plain else f'"{name}","{text.replace(chr(34), 2 * chr(34))}"')
+    data = "\n".join(lines).encode()
+    for size in (1, 7, 64, len(data)):
+        assert pairs(Drip(data, size), format="csv") == rows, size
 
 
 def test_control_characters_may_stand_in_texts() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import codecs
 import csv
 import io
 import json
+import re
 import warnings
-import weakref
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +24,7 @@ from evenrank.io.source import Source, warn_of_bom
 from evenrank.io.values import describe_json_error, quoted
 
 _BLOCK = 1 << 22
+_LARGEST = (1 << 31) - 1  # bytes that Arrow takes at a time
 _TAB, _NEWLINE, _RETURN = 9, 10, 13
 
 
@@ -223,69 +222,75 @@ def csv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa
     yield from _delimited_tables(source, columns, ",")
 
 
-_OPEN: weakref.WeakSet[Generator[pa.Table, None, None]] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """A thread of Arrow that still reads through Python when Python ends would abort the process."""
-    for tables in list(_OPEN):
-        with suppress(ValueError):  # of one that is just being read, by another thread
-            tables.close()
-
-
 def _delimited_tables(
     source: Source, columns: Mapping[str, str] | None, delimiter: str
 ) -> Iterator[pa.Table]:
-    tables = _read_delimited(source, columns, delimiter)
-    _OPEN.add(tables)
-    return tables
+    """Fields under a header line. Only commas come with quotes, and quoted text may span lines.
 
-
-def _read_delimited(
-    source: Source, columns: Mapping[str, str] | None, delimiter: str
-) -> Generator[pa.Table, None, None]:
-    """Fields under a header line. Only commas come with quotes, and quoted text may span lines."""
+    Arrow is given whole rows that are in memory: threads of its own that read through Python would abort
+    the process when it ends before the table does.
+    """
     quoting = delimiter == ","
-    blocks = (block.data for block in line_blocks(source))
-    first = next(blocks, None)
-    if first is None:
-        return
-    header = next(iter(_rows_of(first, delimiter)), [])
-    chosen = resolve_documents(header, columns, source.name)
+    header: list[str] = []
+    chosen: dict[str, str] = {}
     row = 0
-    stream, reader = _Stream(first, blocks), None
-    try:
-        reader = pa.csv.open_csv(
-            pa.PythonFile(stream, mode="r"),
-            read_options=pa.csv.ReadOptions(block_size=4 * _BLOCK),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter, quote_char='"' if quoting else False, newlines_in_values=quoting
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                include_columns=list(dict.fromkeys(chosen.values())),
-                column_types={name: pa.large_string() for name in chosen.values()},
-                null_values=[],
-                strings_can_be_null=False,
-            ),
-        )
-        for batch in reader:
-            report = RowProblems(source.name, place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
-            ids = id_cells(batch.column(chosen["id"]), "id", report)
-            titles = text_cells(batch.column(chosen["title"]), "title", report) if "title" in chosen else None
-            texts = text_cells(batch.column(chosen["text"]), "text", report, titles=titles)
-            report.check()
-            row += len(batch)
+    for data in _whole_rows(source) if quoting else (block.data for block in line_blocks(source)):
+        first = not header
+        if first:
+            header = next(_rows_of(data, delimiter), [])
+            chosen = resolve_documents(header, columns, source.name)
+        try:
+            table = pa.csv.read_csv(
+                pa.py_buffer(data),
+                read_options=pa.csv.ReadOptions(
+                    column_names=header,
+                    skip_rows_after_names=int(first),
+                    block_size=min(len(data) + 1, _LARGEST),
+                ),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=delimiter, quote_char='"' if quoting else False, newlines_in_values=quoting
+                ),
+                convert_options=pa.csv.ConvertOptions(
+                    include_columns=list(dict.fromkeys(chosen.values())),
+                    column_types={name: pa.large_string() for name in chosen.values()},
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise _malformed(source, delimiter, row, error) from error
+        report = RowProblems(source.name, place=lambda at, begin=row: f"document {begin + at + 1}")  # type: ignore[misc]
+        ids = id_cells(table.column(chosen["id"]), "id", report)
+        titles = text_cells(table.column(chosen["title"]), "title", report) if "title" in chosen else None
+        texts = text_cells(table.column(chosen["text"]), "text", report, titles=titles)
+        report.check()
+        row += len(table)
+        if len(table):
             yield pa.table({"id": ids, "text": texts})
-    except pa.ArrowInvalid as error:
-        raise _malformed(source, delimiter, row, error) from error
-    finally:
-        stream.end()
-        with suppress(
-            pa.ArrowInvalid
-        ):  # what was read ahead, so that the thread which does it comes to its end
-            for _ in reader or ():
-                pass
+
+
+# a field in quotes, where two stand for one; a quote elsewhere is a character like any other
+_OPENED = re.compile(rb'"(?<![^,\n]")')
+_QUOTED = re.compile(_OPENED.pattern + rb'[^"]*+(?:""[^"]*+)*+"')
+
+
+def _whole_rows(source: Source) -> Iterator[bytes]:
+    """The blocks of a CSV file, each cut after its last row that is whole."""
+    held = b""
+    wanted = 0  # bytes: a row that is longer than a block is not sought again at each of them
+    for block in line_blocks(source):
+        held += block.data
+        if len(held) < wanted:
+            continue
+        plain = _QUOTED.sub(lambda field: b" " * len(field[0]), held)
+        opened = _OPENED.search(plain)
+        end = plain.rfind(b"\n", 0, opened.start() if opened else None) + 1
+        if end:
+            yield held[:end]
+        held = held[end:]
+        wanted = 2 * len(held)
+    if held:
+        yield held
 
 
 def _malformed(source: Source, delimiter: str, row: int, error: pa.ArrowInvalid) -> DataError:
@@ -326,33 +331,3 @@ def _rows_of(data: bytes, delimiter: str) -> Iterator[list[str]]:
         yield from csv.reader(text)
     else:
         yield from csv.reader(text, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-
-
-class _Stream:
-    """Blocks as the file that Arrow wants to read from."""
-
-    closed = False
-
-    def __init__(self, first: bytes, rest: Iterator[bytes]) -> None:
-        self._held = first
-        self._rest = rest
-        self._ended = False
-
-    def end(self) -> None:
-        """From now on there is nothing more to read."""
-        self._ended = True
-
-    def read(self, size: int = -1) -> bytes:
-        if self._ended:
-            return b""
-        while len(self._held) < size or size < 0:
-            more = next(self._rest, None)
-            if more is None:
-                break
-            self._held += more
-        size = len(self._held) if size < 0 else size
-        taken, self._held = self._held[:size], self._held[size:]
-        return taken
-
-    def close(self) -> None:
-        self.closed = True
