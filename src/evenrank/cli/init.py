@@ -89,13 +89,15 @@ def _write_demo(folder: Path) -> int:
     there = [name for name in DEMO if (folder / name).exists()]
     if there:
         raise DataError(f"{folder}: has {', '.join(there)} already: give an empty folder")
+    written: list[Path] = []
     try:
         for name in DEMO:
             with atomic_write(folder / name) as file:
                 file.write(demo_file(name))
+            written.append(folder / name)
     except BaseException:
-        for name in DEMO:
-            (folder / name).unlink(missing_ok=True)
+        for path in written:
+            path.unlink()
         raise
     say(f"wrote the demo into {folder}: {', '.join(DEMO)}")
     say("try evenrank audit, compare, gate and report there: they need no options")
