@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import evenrank as er
+from evenrank.data.averaged_target import averaged_joint_targets
+
 Evenrank = Callable[..., Any]
 Labels = Mapping[str, str]
 PLACES = ("africa", "asia", "europe", "unknown")
@@ -139,14 +142,26 @@ def test_queries_without_known_relevant_documents(asked: Asked) -> None:
     assert found["seen"] == pytest.approx([0.85, 0.15, 0])
 
 
-def test_four_blocks_of_two_attributes_as_the_organisers_average_them(asked: Asked) -> None:
+def joint(
+    columns: Mapping[str, Labels], relevant: Mapping[str, int], unknown: Sequence[str | None]
+) -> dict[str, tuple[float, ...]]:
+    parts = [er.read_groups(labels, name) for name, labels in columns.items()]
+    worlds = [{"north": 0.2, "south": 0.8}, {"f": 0.5, "m": 0.5}]
+    qrels = er.read_qrels({"q": relevant, "none": {"x": 1}})
+    target = averaged_joint_targets(parts, qrels, worlds, unknown=unknown)
+    combined = er.Membership.combined(*parts, target=target)  # which the order of the target is that of
+    return {query: shares for query, shares in combined.attribute.target.items() if query == "q"} | {
+        "values": combined.attribute.values
+    }
+
+
+def test_four_blocks_of_two_attributes_as_the_organisers_average_them() -> None:
     """The 3 x 3 table of shares of relevant documents: its four blocks, each with its own world."""
     generator = np.random.default_rng(4)
     documents, places = [f"d{i}" for i in range(60)], ("north", "south", "?")
     place = {d: str(generator.choice(places)) for d in documents}
     side = {d: str(generator.choice(SIDES)) for d in documents[:55]}  # the last five are not listed: unknown
     relevant = documents[30:]
-    asked.write({"place": place, "side": side}, {"q": {d: int(d in relevant) for d in documents}})
     table = np.zeros((3, 3))
     for d in relevant:
         table[places.index(place[d]), SIDES.index(side.get(d, "?"))] += 1 / len(relevant)
@@ -154,20 +169,50 @@ def test_four_blocks_of_two_attributes_as_the_organisers_average_them(asked: Ask
     wanted[:2, :2] = 0.5 * table[:2, :2] + 0.5 * table[:2, :2].sum() * np.outer(world, [0.5, 0.5])
     wanted[:2, 2] = 0.5 * table[:2, 2] + 0.5 * table[:2, 2].sum() * world
     wanted[2, :2] = 0.5 * table[2, :2] + 0.5 * table[2, :2].sum() * np.array([0.5, 0.5])
-    worlds = ["place=north:0.2,south:0.8", "side=f:0.5,m:0.5"]
-    found = asked.target([places, SIDES], *worlds, "place*side=averaged:unknown=?")
-    assert found["q"] == pytest.approx(wanted.ravel().tolist())
+    expected = {
+        f"{p} & {s}": wanted[row, column] for row, p in enumerate(places) for column, s in enumerate(SIDES)
+    }
+    found = joint({"place": place, "side": side}, {d: int(d in relevant) for d in documents}, ["?", "?"])
+    assert dict(zip(found["values"], found["q"], strict=True)) == pytest.approx(expected)
 
 
-def test_without_unknown_documents_of_one_attribute_alone_are_left_out(asked: Asked) -> None:
+def test_without_unknown_documents_of_one_attribute_alone_are_left_out() -> None:
     columns = {"place": {"a": "north", "b": "south", "c": "south"}, "side": {"a": "f", "c": "m"}}
-    asked.write(columns, {"q": {"a": 1, "b": 1, "c": 0}, "none": {"x": 1}})
-    worlds = ["place=north:0.2,south:0.8", "side=f:0.5,m:0.5"]
-    Path("run.txt").write_text("q 0 a 1 1 r\nnone 0 a 1 1 r\n")
-    done = asked.ask(*worlds, "place*side=averaged", run="run.txt")
-    values = {row.get("query"): row["value"] for row in map(json.loads, done.out.splitlines())}
-    assert values["q"] == pytest.approx(2 * (1 - (0.5 + 0.5 * 0.2 * 0.5)))
-    assert values.get("none") is None
+    found = joint(columns, {"a": 1, "b": 1, "c": 0}, [None, None])
+    known = [0.5 * side for side in (0.2 * 0.5, 0.2 * 0.5, 0.8 * 0.5, 0.8 * 0.5)]
+    assert found["q"] == pytest.approx([0.5 + known[0], *known[1:]])
+
+
+def test_a_joint_target_comes_back_from_a_file(asked: Asked) -> None:
+    """The way from Python to the shell that the guide shows."""
+    columns = {"place": {"a": "north", "b": "south", "c": "south"}, "side": {"a": "f", "b": "m", "c": "m"}}
+    asked.write(columns, {"q": {"a": 1, "b": 1}})
+    parts = [er.read_groups("g.csv", name, column=name) for name in columns]
+    target = averaged_joint_targets(parts, er.read_qrels("q.txt"), unknown=[None, None])
+    names = er.Membership.combined(*parts, target="uniform").attribute.values
+    lines = ["query," + ",".join(names), *(f"{q}," + ",".join(map(repr, own)) for q, own in target.items())]
+    Path("target.csv").write_text("\n".join(lines))
+    found = asked.target([("north",), ("f",)], "place*side=target.csv")
+    assert found["q"] == pytest.approx([target["q"][names.index("north & f")]])
+
+
+@pytest.mark.parametrize(
+    ("worlds", "unknown", "words"),
+    [
+        (None, ["?", "?", "?"], ["3"]),
+        (["uniform"], ["?", "?"], ["1"]),
+        (None, ["?", "x"], ["'side'", "'x'"]),
+        ([{"north": 0.5, "?": 0.5}, "uniform"], ["?", "?"], ["'place'"]),
+    ],
+)
+def test_what_does_not_fit_the_attributes_is_refused(
+    worlds: Any, unknown: Sequence[str | None], words: list[str]
+) -> None:
+    place = er.read_groups({"a": "north", "b": "south", "c": "?"}, "place")
+    side = er.read_groups({"a": "f", "b": "m", "c": "?"}, "side")
+    with pytest.raises(er.ParameterError) as caught:
+        averaged_joint_targets([place, side], er.read_qrels({"q": {"a": 1}}), worlds, unknown=unknown)
+    assert all(word in str(caught.value) for word in words)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +221,7 @@ def test_without_unknown_documents_of_one_attribute_alone_are_left_out(asked: As
         (["place=averaged:uniform:unknown=mars"], ["'mars'", "'north'"]),
         (["place=averaged:north:0.5,south:0.4,?:0.1:unknown=?"], ["unknown"]),
         (["place=averaged:nowhere.csv"], ["nowhere.csv"]),
-        (["place*side=averaged:uniform:unknown=?"], ["--target"]),
-        (["place*side=averaged:unknown=?,?,?"], ["unknown="]),
-        (["place*side=averaged:unknown=?,x"], ["'side'", "'x'"]),
+        (["place*side=averaged:unknown=?"], ["place*side", "averaged_joint_targets"]),
     ],
 )
 def test_what_is_wrong_is_named(asked: Asked, targets: list[str], words: list[str]) -> None:

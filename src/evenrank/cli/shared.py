@@ -133,9 +133,7 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         "--queries", metavar="FILE",
         help="the queries to score: a table with a column query and perhaps text and categories, lines "
         "of an id "
-        "(and a text behind a tab), or XML topics; or repeated:NAME[:depth=20][:run=RUN], the queries "
-        "whose first ranks have a value of --groups NAME twice. Default: the judged queries, or those of the "
-        "run",
+        "(and a text behind a tab), or XML topics. Default: the judged queries, or those of the run",
     )  # fmt: skip
     add_by(known)
     known.add_argument(

@@ -1,13 +1,14 @@
-"""The target of the TREC Fair Ranking track: the mean of the relevant documents and of the world."""
+"""Targets of the TREC Fair Ranking track: the mean of the relevant documents and of the world."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
@@ -51,26 +52,78 @@ def averaged_targets(
     >>> averaged_targets(place, qrels, {"north": 0.1, "south": 0.9}, unknown="?")
     {'q': (0.2875, 0.4625, 0.25)}
     """
-    values = membership.attribute.values
-    if unknown is not None and unknown not in values:
+    return averaged_joint_targets([membership], qrels, [world], unknown=[unknown], rel=rel)
+
+
+def averaged_joint_targets(
+    parts: Sequence[Membership],
+    qrels: Qrels,
+    worlds: Sequence[Any] | None = None,
+    *,
+    unknown: Sequence[str | None],
+    rel: float = 1,
+) -> dict[str, tuple[float, ...]]:
+    """For each judged query the target over all combinations of the values of several attributes.
+
+    With r the combinations of the relevant documents, as shares of them, each combination belongs to a block:
+    the attributes K whose value is known in it. A block is averaged with the world of its own attributes
+    alone, in proportion to its share f_K of the relevant documents::
+
+        q_c = r_c / 2 + f_K / 2 * prod_{a in K} w_a(c_a),    f_K = sum of r over the block
+        q_c = r_c                                            where nothing is known
+
+    ``unknown`` has the value of each attribute that stands for documents of which nothing is known; None
+    leaves documents out that have no value of that attribute. ``worlds`` are the shares of the known values
+    of each attribute (default: those of all labelled documents). The order is that of
+    ``Membership.combined(*parts)``, for whose ``target`` this is.
+
+    Reference: Ekstrand, McDonald, Raj and Johnson, Overview of the TREC 2021 Fair Ranking Track, 2022, and
+    the organisers' alignments of its tasks: known geography and gender, one of the two, and none.
+
+    >>> place = Membership.from_labels("place", {"a": "north", "b": "south", "c": "?"})
+    >>> side = Membership.from_labels("side", {"a": "f", "b": "?", "c": "f"})
+    >>> qrels = Qrels.build(["q"] * 3, ["a", "b", "c"], [1, 1, 1])
+    >>> even = [{"north": 0.5, "south": 0.5}, {"f": 1.0}]
+    >>> target = averaged_joint_targets([place, side], qrels, even, unknown=["?", "?"])
+    >>> [round(share, 3) for share in target["q"]]  # north & f, north & ?, south & f, .., ? & ?
+    [0.25, 0.083, 0.083, 0.25, 0.333, 0.0]
+    """
+    worlds = [COLLECTION_WORLD] * len(parts) if worlds is None else worlds
+    if not len(parts) == len(unknown) == len(worlds):
         raise ParameterError(
-            f"attribute {membership.attribute.name!r}: {unknown!r} is not a value: they are "
-            f"{membership.attribute.listed()}"
+            f"each attribute of a combination has a world and an unknown value (or None): got {len(parts)} "
+            f"attributes, {len(worlds)} worlds and {len(unknown)} unknown values"
         )
-    known = np.array([value != unknown for value in values])
-    shares = world_shares(membership, world, known)  # (L,), 0 for the unknown
-    mass, unlabelled = _relevant(membership, qrels, rel)  # (Q, L), (Q,)
-    if unknown is not None:
-        mass[:, ~known] += unlabelled[:, None]
-    total, certain = mass.sum(axis=1, keepdims=True), mass[:, known].sum(axis=1, keepdims=True)  # (Q, 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        target = np.where(certain > 0, (mass / certain + shares) / 2 * certain / total, 0.0)
-        target[:, ~known] = (mass / total)[:, ~known]
-    found = np.flatnonzero((total if unknown is not None else certain)[:, 0] > 0)
-    return {qrels.query_ids[place]: tuple(target[place].tolist()) for place in found.tolist()}
+    for part, value in zip(parts, unknown, strict=True):
+        if value is not None and value not in part.attribute.values:
+            raise ParameterError(
+                f"attribute {part.attribute.name!r}: {value!r} is not a value: they are "
+                f"{part.attribute.listed()}"
+            )
+    known = [
+        np.array([one != value for one in part.attribute.values])
+        for part, value in zip(parts, unknown, strict=True)
+    ]
+    mass = _relevant(parts, qrels, unknown, rel)  # (Q, C)
+    total = mass.sum(axis=1)
+    found = np.flatnonzero(total > 0)
+    shares = mass[found] / total[found, None]
+    target = shares.copy()
+    for block in product((True, False), repeat=len(parts)):
+        if not any(block):
+            continue  # nothing is known, so nothing is averaged
+        inside = np.ones(1, dtype=bool)
+        world = np.ones(1)
+        for part, given, there, is_known in zip(parts, worlds, known, block, strict=True):
+            inside = np.outer(inside, there if is_known else ~there).ravel()
+            own = _world_shares(part, given, there) if is_known else np.ones(len(there))
+            world = np.outer(world, own).ravel()
+        fraction = shares[:, inside].sum(axis=1, keepdims=True)
+        target[:, inside] = (shares[:, inside] + fraction * world[inside]) / 2
+    return {qrels.query_ids[place]: tuple(target[row].tolist()) for row, place in enumerate(found.tolist())}
 
 
-def world_shares(membership: Membership, world: Any, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
+def _world_shares(membership: Membership, world: Any, known: Bools) -> Floats:
     """The shares of the world over the known values, that of the unknown one 0."""
     if world == COLLECTION_WORLD and isinstance(world, str):
         sizes = np.where(known, membership.sizes(), 0.0)
@@ -91,17 +144,19 @@ def world_shares(membership: Membership, world: Any, known: np.ndarray[Any, np.d
     return shares
 
 
-def _relevant(membership: Membership, qrels: Qrels, rel: float) -> tuple[Floats, Floats]:
-    """The membership of each query's relevant documents summed (Q, L), and how many have no value (Q,)."""
+def _relevant(parts: Sequence[Membership], qrels: Qrels, unknown: Sequence[str | None], rel: float) -> Floats:
+    """(Q, C): the combinations of each query's relevant documents, summed."""
     rows = np.flatnonzero(qrels.grades >= rel)
     codes = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[rows]
-    hashes = hash_strings(qrels.doc_ids)[rows]
-    pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows), hashes)
-    found = membership.rows_of(pairs)
-    entries, places, shares = membership.entries(found)
-    mass = np.zeros((len(qrels), len(membership.attribute.values)))
-    np.add.at(mass, (codes[entries], places), 1.0 if shares is None else shares)
-    labelled = np.zeros(len(rows), dtype=bool)
-    labelled[entries] = True
-    unlabelled = np.bincount(codes[~labelled], minlength=len(qrels)).astype(np.float64)
-    return mass, unlabelled
+    pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows), hash_strings(qrels.doc_ids)[rows])
+    joint = np.ones((len(rows), 1))
+    for part, value in zip(parts, unknown, strict=True):
+        at = part.rows_of(pairs)
+        own = np.zeros((len(rows), len(part.attribute.values)))
+        own[at >= 0] = part.dense_at(at[at >= 0])
+        if value is not None:
+            own[own.sum(axis=1) == 0, part.attribute.values.index(value)] = 1.0
+        joint = (joint[:, :, None] * own[:, None, :]).reshape(len(rows), -1)
+    mass = np.zeros((len(qrels), joint.shape[1]))
+    np.add.at(mass, codes, joint)
+    return mass

@@ -28,8 +28,6 @@ from evenrank.inputs.input_files import (
     run_files,
 )
 from evenrank.inputs.inputs import Inputs
-from evenrank.inputs.repeated_values import PREFIX as REPEATED
-from evenrank.inputs.repeated_values import RepeatedOption, queries_asked, repeated_of
 from evenrank.inputs.run_names import run_names
 from evenrank.inputs.several_files import attempt, reading_files, something_failed
 
@@ -89,7 +87,7 @@ class Description:
     def _files(self) -> Iterator[str | None]:
         named = (*self.runs, *self.qrels, self.polarity, self.against, *self.tables, self.documents)
         yield from (None if file is None else file.path for file in named)
-        yield from (self.words, None if self._repeated is not None else self.queries)
+        yield from (self.words, self.queries)
         yield None if self._background_is_no_file else self.background.path  # type: ignore[union-attr]
         if self.by is not None and Path(self.by).exists():
             yield self.by
@@ -108,13 +106,6 @@ class Description:
         if self.background is None or Path(self.background.path).exists() or not self.runs:
             return None
         return self.background.path if self.background.path in self.names else None
-
-    @property
-    def _repeated(self) -> RepeatedOption | None:
-        """The attribute whose values a query must repeat to be scored, where ``queries`` is no file."""
-        if self.queries is None or not self.queries.startswith(REPEATED) or Path(self.queries).exists():
-            return None
-        return repeated_of(self.queries)
 
     def for_measures(self, measures: Iterable[Measure]) -> Description:
         """The same less a lexicon whose words nobody asks for: to count them, all documents are read."""
@@ -171,7 +162,7 @@ class Description:
         runs: dict[str, Run | RunSet] = {}
         queries: Queries | None = None
         with reading_files():
-            if self.queries is not None and self._repeated is None:
+            if self.queries is not None:
                 queries = attempt(partial(self._read_queries, self.queries))
             found |= self._evidence()
             for name, file in watch(list(zip(names, self.runs, strict=True)), "reading runs"):
@@ -184,7 +175,7 @@ class Description:
             found["evidence"] = [attempt(partial(self._read_table, table)) for table in self.tables]
             if queries is not None and not something_failed():
                 queries = queries.as_called_in(_query_ids(runs, found))
-            if queries is not None or self.queries is None or self._repeated is not None:
+            if queries is not None or self.queries is None:
                 found["categories"] = attempt(partial(self._categories, queries))
         if self._background_run is not None:
             found["background"] = runs[self._background_run]
@@ -194,9 +185,6 @@ class Description:
             found["query_texts"] = dict(queries.texts) or None
             found["query_reasons"] = queries.reasons or None
             found["queries"] = self._known_queries(queries, runs, found)
-        if self._repeated is not None:
-            found["queries"], note = queries_asked(self._repeated, runs, found["groups"])
-            self.notes.append(note)
         if self.documents is not None:
             found["documents"] = self._documents_file(self.documents)
         return Inputs(runs).with_known(**found)

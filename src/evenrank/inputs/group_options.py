@@ -189,6 +189,11 @@ def _target_problems(targets: Sequence[TargetOption], names: Sequence[str]) -> I
                 f"--target {target.name}: no groups are called {lacking!r}{there}: add --groups "
                 f"{lacking}=FILE, or leave the target out"
             )
+        if target.averaged and "*" in target.name:  # what is known of each attribute is averaged apart
+            yield (
+                f"--target {target.name}={AVERAGED}: averages single attributes; for a combination write a "
+                "file of the targets that averaged_joint_targets of evenrank.data.averaged_target gives"
+            )
         if target.path is not None and target.path != "-" and not Path(target.path).exists():
             yield (
                 f"--target {target.name}: {target.path!r} is not one of {', '.join(_KINDS)}, not shares as "
@@ -235,10 +240,7 @@ def memberships(
         if target.name not in found and _is_known(target.name, list(found)):
             parts = [found[part] for part in target.name.split("*")]
             combined = Membership.combined(*parts, target="uniform")
-            if target.averaged:
-                found[target.name] = combined.with_target(_joint(target, parts, targets, known.qrels))
-            else:
-                found[target.name] = _with_target(combined, target, known.qrels)
+            found[target.name] = _with_target(combined, target, known.qrels)
     return list(found.values())
 
 
@@ -313,35 +315,6 @@ def _shared(options: Mapping[str, Any], document: str | None) -> dict[str, Any]:
     if document is None or "document" in own:
         return dict(options)
     return {**options, "columns": SharedColumns({"document": document, **own})}
-
-
-def _joint(
-    target: TargetOption, parts: Sequence[Membership], targets: Sequence[TargetOption], qrels: Any
-) -> dict[str, tuple[float, ...]]:
-    """The averaged target of a combination; the world of each attribute is that of its own ``--target``."""
-    from evenrank.data.averaged_joint_target import averaged_joint_targets
-
-    what = f"--target {target.name}={AVERAGED}"
-    if qrels is None:
-        raise ParameterError(f"{what} needs judgements: add --qrels FILE")
-    if target.path is not None or target.target != "collection":
-        raise ParameterError(
-            f"{what}: the world of a combination is that of its attributes: give each of them a --target "
-            "(uniform, collection, shares or a file), and nothing here but unknown=VALUE"
-        )
-    own = {one.name: one for one in targets}
-    names = target.name.split("*")
-    worlds = [
-        _world(own[name], part) if name in own else "collection"
-        for name, part in zip(names, parts, strict=True)
-    ]
-    unknown: list[str | None] = [None] * len(parts)
-    if target.unknown is not None:
-        given = [value.strip() for value in target.unknown.split(",")]
-        unknown = list(given * len(parts) if len(given) == 1 else given)
-        if len(unknown) != len(parts):
-            raise ParameterError(f"{what}: unknown= has one value for all attributes, or one for each")
-    return averaged_joint_targets(parts, qrels, worlds, unknown=unknown)
 
 
 def _with_target(membership: Membership, target: TargetOption, qrels: Any) -> Membership:
