@@ -49,9 +49,9 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_the_page_about_other_tools_names_what_there_is() -> None:
-    """Everything in the column 'here' is a measure, a re-ranker, an attention, an option, or a promised function."""
+    """Everything in the column 'here' is a measure, a re-ranker, an attention, an option or a function."""
     promised = re.findall(r"`evenrank\.[a-z_.]+\.(\w+)`", (DOCS / "stability.md").read_text(encoding="utf-8"))
-    known = {*all_measures(), *all_rerankers(), *promised, "file"}  # the last is an attention that needs a path
+    known = {*all_measures(), *all_rerankers(), *promised, "file"}  # an attention that needs a path
 
     def is_known(name: str) -> bool:
         try:
