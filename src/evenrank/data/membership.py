@@ -240,10 +240,9 @@ class Membership:
 
     def lists_as(self, other: Membership) -> bool:
         """Whether the other one lists the same documents, in the same rows."""
-        if self.by_need or other.by_need:
-            return self._listing is other._listing
         return (
-            self.query_ids == other.query_ids
+            not other.by_need
+            and self.query_ids == other.query_ids
             and np.array_equal(self.query_codes, other.query_codes)
             and self.doc_ids.equals(other.doc_ids)
         )
@@ -255,10 +254,6 @@ class Membership:
         return places_among(query_ids, self.query_ids)
 
     by_need: ClassVar[bool] = False  # whether rows are read when somebody asks for their documents
-
-    @property
-    def _listing(self) -> object:
-        return self
 
     def shares_at(self, rows: Int64s) -> Sparse:
         """(P, L): what rows that ``rows_of`` gave hold; a row of -1 is empty."""

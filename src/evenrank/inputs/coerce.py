@@ -79,9 +79,9 @@ def as_intents(intents: Any) -> DiversityQrels | None:
 
 def as_words(words: Any) -> WordCounts | None:
     if isinstance(words, (str, PathLike)):
-        from evenrank.io.counts_by_need import open_counts
+        from evenrank.io.counts import read_counts
 
-        return open_counts(words)
+        return read_counts(words)
     if words is None or isinstance(words, WordCounts):
         return words
     raise InputTypeError(

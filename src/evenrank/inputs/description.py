@@ -222,7 +222,7 @@ class Description:
 
     def _evidence(self) -> dict[str, Any]:
         from evenrank.io import read_qrels
-        from evenrank.io.counts_by_need import open_counts
+        from evenrank.io.counts import read_counts
 
         found: dict[str, Any] = {"qrels": None, "intents": None, "words": None, "polarity": None}
         for file in self.qrels:
@@ -243,7 +243,7 @@ class Description:
         if self.polarity is not None:
             found["polarity"] = attempt(partial(read_polarity_of, self.polarity))
         if self.words is not None:
-            found["words"] = attempt(partial(open_counts, self.words))
+            found["words"] = attempt(partial(read_counts, self.words))
         elif self.lexicon is not None and self.documents is not None:
             found["words"] = attempt(partial(self._counted, self.documents, self.lexicon))
         found["groups"] = memberships(

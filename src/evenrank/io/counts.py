@@ -37,7 +37,10 @@ ROW_GROUP = 1 << 17
 
 _KEY = b"evenrank.counts"
 SOURCE = b"evenrank.source"
-_ID, _LENGTH, _TERMS, _TERM_COUNTS = "id", "length", "terms", "term_counts"
+LOADED = 1 << 20  # rows: a file of so many takes less than a tenth of a second, and all of it is at hand
+
+ID = "id"
+_LENGTH, _TERMS, _TERM_COUNTS = "length", "terms", "term_counts"
 _LISTS = pa.list_(pa.int32())
 
 
@@ -47,7 +50,7 @@ def counts_schema(
     """The columns of a file of counts, and all that must be known to use it."""
     from evenrank import __version__
 
-    own = {_ID, _LENGTH, *((_TERMS, _TERM_COUNTS) if terms else ())} & set(lexicon.groups)
+    own = {ID, _LENGTH, *((_TERMS, _TERM_COUNTS) if terms else ())} & set(lexicon.groups)
     if own:
         raise ParameterError(
             f"lexicon {lexicon.name!r}: a group cannot be called {sorted(own)[0]!r} in a file of counts, "
@@ -69,7 +72,7 @@ def counts_schema(
         "source": dict(source or {}),
     }
     fields = [
-        pa.field(_ID, pa.large_string(), nullable=False),  # what is never null is written faster
+        pa.field(ID, pa.large_string(), nullable=False),  # what is never null is written faster
         pa.field(_LENGTH, pa.int32(), nullable=False),
         *(pa.field(group, pa.int32(), nullable=False) for group in lexicon.groups),
     ]
@@ -199,22 +202,20 @@ def read_counts(
     tokenizer: str | None = None,
     source: str | os.PathLike[str] | None = None,
 ) -> WordCounts:
-    """Word counts from a file that ``scan`` wrote.
+    """Word counts from a file or a folder that ``scan`` wrote: small files are loaded, of others only those
+    rows are read that somebody asks for.
 
     With a ``lexicon``, a ``tokenizer`` or a ``source``, the file of the collection, counts that were made
     with another one are refused.
     """
-    if Path(path).is_dir():
-        from evenrank.io.counts_by_need import open_counts
-
-        return open_counts(path, lexicon, tokenizer, source)
-    counted = as_source(path)
-    if counted is None or counted.path is None:
-        raise ParameterError(f"counts are read from a file, got {path!r}")
-    counted.check()
-    about = about_counts(counted.path, counted.name)
+    stored = stored_counts(path)
+    about = stored.about
     about.check(lexicon, tokenizer, source)
-    with sound_counts(counted.name), counts_file(counted.path) as file:
+    if stored.folder is not None or about.rows > LOADED:
+        from evenrank.io.counts_by_need import WordsByNeed
+
+        return WordsByNeed(stored)
+    with sound_counts(about.name), counts_file(stored.path) as file:
         return counts_of_table(file.read(), about.lexicon, about.tokenizer, about.source)
 
 
@@ -280,8 +281,10 @@ def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
     """What is kept under a name; an unfinished folder is refused."""
     where = Path(path)
     if not where.is_dir():
-        if (file := as_source(path)) is not None:
-            file.check()
+        file = as_source(path)
+        if file is None or file.path is None:
+            raise ParameterError(f"counts are read from a file, got {path!r}")
+        file.check()
         return StoredCounts(where, [where], about_counts(where, str(where)), None)
     from evenrank.io.counts_folder import read_counts_folder
 
@@ -326,13 +329,13 @@ def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
     """The ids of files of counts, one file after the other, some at a time."""
     for path in files:
         with sound_counts(path), counts_file(path) as file:
-            for batch in all_batches(file, [_ID]):
+            for batch in all_batches(file, [ID]):
                 yield batch.column(0).cast(pa.large_string())
 
 
 def plain_columns(lexicon: Lexicon) -> list[str]:
     """The columns of counts without those of terms."""
-    return [_ID, _LENGTH, *lexicon.groups]
+    return [ID, _LENGTH, *lexicon.groups]
 
 
 def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:
@@ -349,7 +352,7 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
             len(lexicon),
         )
     return WordCounts.build(
-        as_strings(table.column(_ID)),
+        as_strings(table.column(ID)),
         values_of(table.column(_LENGTH)),
         groups,
         lexicon,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from functools import cached_property
 from typing import Any
 
@@ -13,38 +12,11 @@ import pyarrow as pa
 
 from evenrank.arrays import Int64s, UInt64s
 from evenrank.data.evidence_source import Gathered, Pairs, Sparse
-from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.errors import counted
-from evenrank.ids import as_strings, offsets_of
-from evenrank.io.counts import (
-    StoredCounts,
-    counts_of_table,
-    plain_columns,
-    read_counts,
-    sound_counts,
-    stored_counts,
-)
+from evenrank.io.content_hash import hash_of_file
+from evenrank.io.counts import StoredCounts, counts_of_table, plain_columns, sound_counts
 from evenrank.io.rows_by_need import RowsByNeed
-
-LOADED = 1 << 20  # rows: a file of so many takes less than a tenth of a second, and all of it is at hand
-
-
-def open_counts(
-    path: str | os.PathLike[str],
-    lexicon: Lexicon | None = None,
-    tokenizer: str | None = None,
-    source: str | os.PathLike[str] | None = None,
-) -> WordCounts:
-    """Word counts from a file or a folder that ``scan`` wrote: small files are loaded, others read by need.
-
-    With a ``lexicon``, a ``tokenizer`` or a ``source``, counts that were made with another are refused.
-    """
-    stored = stored_counts(path)
-    if not stored.path.is_dir() and stored.about.rows <= LOADED:
-        return read_counts(path, lexicon, tokenizer, source)
-    stored.about.check(lexicon, tokenizer, source)
-    return WordsByNeed(stored)
 
 
 class WordsByNeed(WordCounts):
@@ -62,17 +34,15 @@ class WordsByNeed(WordCounts):
 
     def __init__(self, stored: StoredCounts) -> None:
         about = stored.about
-        rows = RowsByNeed(stored.files, about.schema, about.rows, sound_counts)
-        for name, value in {
-            "lexicon": about.lexicon,
-            "tokenizer": about.tokenizer,
-            "source": about.source,
-            "_stored": stored,
-            "_rows": rows,
-            "_sizes": {},
-        }.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_built", self._counts(about.schema.empty_table()))
+        self.__dict__.update(  # the fields of a frozen class
+            lexicon=about.lexicon,
+            tokenizer=about.tokenizer,
+            source=about.source,
+            _stored=stored,
+            _rows=RowsByNeed(stored.files, about.schema, about.rows, sound_counts),
+            _sizes={},
+        )
+        self.__dict__["_built"] = self._counts(about.schema.empty_table())
 
     @property
     def doc_ids(self) -> pa.LargeStringArray:
@@ -100,27 +70,13 @@ class WordsByNeed(WordCounts):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of a folder that of its parts' digests; of a file the same as when it is loaded."""
+        """Of the bytes of all files, which differs from that of loaded counts."""
+        stored = self._stored
+        files = [(len(self), hash_of_file(stored.path))] if stored.folder is None else [
+            (part.rows, part.digest) for part in stored.folder.parts
+        ]  # fmt: skip
         digest = hashlib.sha256(f"{self.lexicon.fingerprint} {self.tokenizer}".encode())
-        if self._stored.folder is not None:
-            for part in self._stored.folder.parts:
-                digest.update(f"{part.rows} {part.digest}\n".encode())
-            return digest.hexdigest()
-        before = 0
-        digest.update(np.zeros(1, np.int64).tobytes())
-        for table in self._rows.pieces(["id"]):
-            offsets = offsets_of(as_strings(table.column(0)))
-            digest.update((offsets[1:] - offsets[0] + before).tobytes())
-            before += int(offsets[-1] - offsets[0])
-        for table in self._rows.pieces(["id"]):
-            ids = as_strings(table.column(0))
-            offsets, texts = offsets_of(ids), ids.buffers()[2]
-            if texts is not None:
-                digest.update(memoryview(texts)[int(offsets[0]) : int(offsets[-1])])
-        for table in self._rows.pieces(["length"]):
-            digest.update(table.column(0).to_numpy().astype(np.int64).tobytes())
-        for table in self._rows.pieces():
-            digest.update(np.ascontiguousarray(self._counts(table).counts).tobytes())
+        digest.update("".join(f"{rows} {bytes_digest}\n" for rows, bytes_digest in files).encode())
         return digest.hexdigest()
 
     def __len__(self) -> int:
@@ -160,8 +116,7 @@ class WordsByNeed(WordCounts):
     def _of(self, known: pa.Table) -> WordCounts:
         built = self._built
         if len(known) != len(built):
-            built = self._counts(known)
-            object.__setattr__(self, "_built", built)
+            self.__dict__["_built"] = built = self._counts(known)
         return built
 
     def leading_sizes(self, minimum: int) -> Int64s:

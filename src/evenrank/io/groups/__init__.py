@@ -192,7 +192,7 @@ def _of_derived(derived: StoredGroups, asked: Asked, ordinal: bool, target: Any,
         derived = derived.in_order(asked.values)
     attribute = Attribute(asked.name, derived.groups, ordinal, derived.target if target is None else target)
     if derived.rows > LOADED:
-        return MembershipByNeed.of(StoredRows(derived), attribute, multilabel=asked.multilabel, split=split)
+        return MembershipByNeed.of(StoredRows(derived), attribute, multilabel=asked.multilabel)
     found = derived.whole()
     return Membership.from_matrix(
         attribute, found.ids, found.shares,
