@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from evenrank.counterfactuals.swap.changes import Swap as Swap
-from evenrank.counterfactuals.swap.changes import Swapped
 from evenrank.counterfactuals.swap.pairing import KINDS as KINDS
-from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
+from evenrank.counterfactuals.swap.swapper import Swapped, Swapper, make_swapper
 
 __all__ = ["Swapped", "Swapper", "make_swapper"]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Int64s
+from evenrank.arrays import Bools, Int32s, Int64s
 from evenrank.counterfactuals.swap.case import upper
-from evenrank.counterfactuals.swap.changes import Swap
-from evenrank.counterfactuals.swap.pairing import Pairing
 from evenrank.counterfactuals.swap.resolve import Found, resolved
-from evenrank.counterfactuals.swap.swapper import Swapper, changes_of
+from evenrank.counterfactuals.swap.swapper import Swap, Swapper, changes_of
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.evidence.scan.counter import PADDING, Bytes, Texts, UnsoundText
 from evenrank.evidence.scan.phrases import Phrases
@@ -24,7 +23,7 @@ from evenrank.evidence.scan.phrases import Phrases
 Tally = Counter[tuple[str, str, str]]
 """How often which word became which, both in lower case, and of what kind."""
 
-_LOWER, _TITLE, _UPPER, _OTHER = range(4)
+_OTHER = 3  # the case that ``find_cases`` leaves to Python
 
 
 class SwappedBlock(NamedTuple):
@@ -36,45 +35,43 @@ class SwappedBlock(NamedTuple):
     changed: int  # documents with a word swapped
     tally: Tally
 
-
-class BlockSwapper(Protocol):
-    fast: bool
-    swapper: Swapper
-
-    def __call__(self, texts: Texts, begin: int, end: int) -> SwappedBlock:
-        """``texts.data[begin:end]``, with the documents that lie in it swapped and all else as it was."""
-        ...
+    def texts(self) -> list[str]:
+        data = self.data.tobytes()
+        edges = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [data[start:end].decode() for start, end in edges]
 
 
 def make_block_swapper(swapper: Swapper) -> BlockSwapper:
-    return SimpleBlocks(swapper) if find_spec("numba") is None else KernelBlocks(swapper)
+    return BlockSwapper(swapper) if find_spec("numba") is None else KernelBlocks(swapper)
 
 
 def swap_strings(blocks: BlockSwapper, texts: list[str]) -> tuple[list[str], Tally]:
     """Strings in, strings out, and how often which word became which."""
     try:
-        array = pa.array(texts, pa.large_string())
+        given = Texts.of(pa.array(texts, pa.large_string()))
     except (pa.ArrowException, UnicodeEncodeError):  # half of a surrogate pair: bytes cannot hold it
         swapped = blocks.swapper.swap_all(texts)
         return [one.text for one in swapped], tally_of(change for one in swapped for change in one.changes)
-    given = Texts.of(array)
-    block = blocks(given, int(given.starts[0]) if texts else 0, int(given.ends[-1]) if texts else 0)
-    data = block.data.tobytes()
-    edges = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
-    return [data[start:end].decode() for start, end in edges], block.tally
+    block = blocks.swap_all(given)
+    return block.texts(), block.tally
 
 
 def tally_of(changes: Iterable[Swap]) -> Tally:
     return Counter((lower(change.old), lower(change.new), change.kind) for change in changes)
 
 
-class SimpleBlocks:
-    fast = False
+class BlockSwapper:
+    """In plain Python, where numba is not installed."""
 
     def __init__(self, swapper: Swapper) -> None:
         self.swapper = swapper
 
+    def swap_all(self, texts: Texts) -> SwappedBlock:
+        """The documents alone, from the first to the last."""
+        return self(texts, *((int(texts.starts[0]), int(texts.ends[-1])) if len(texts.starts) else (0, 0)))
+
     def __call__(self, texts: Texts, begin: int, end: int) -> SwappedBlock:
+        """``texts.data[begin:end]``, with the documents that lie in it swapped and all else as it was."""
         data = texts.data.data
         olds, edges = [], list(zip(texts.starts.tolist(), texts.ends.tolist(), strict=True))
         for row, (start, stop) in enumerate(edges):
@@ -82,19 +79,18 @@ class SimpleBlocks:
                 olds.append(str(data[start:stop], "utf-8"))
             except UnicodeDecodeError as error:
                 raise UnsoundText(row) from error
-        pieces, starts, ends = [], [], []
+        whole, starts, ends = bytearray(), [], []
         tally: Tally = Counter()
-        done, at, changed = begin, 0, 0
+        done, changed = begin, 0
         for (start, stop), swapped in zip(edges, self.swapper.swap_all(olds), strict=True):
-            between, new = bytes(data[done:start]), swapped.text.encode()
-            pieces += [between, new]
-            starts.append(at + len(between))
-            at += len(between) + len(new)
-            ends.append(at)
+            whole += data[done:start]
+            starts.append(len(whole))
+            whole += swapped.text.encode()
+            ends.append(len(whole))
             done = stop
             changed += bool(swapped.changes)
             tally.update(tally_of(swapped.changes))
-        whole = b"".join([*pieces, bytes(data[done:end])])
+        whole += data[done:end]
         return SwappedBlock(
             np.frombuffer(whole, np.uint8),
             np.array(starts, np.int64),
@@ -104,35 +100,29 @@ class SimpleBlocks:
         )
 
 
-class _Terms(NamedTuple):
-    """The terms of some documents, in the order of the text."""
-
-    codes: npt.NDArray[np.int32]  # (M,): which entry of the pairing
-    documents: npt.NDArray[np.int32]  # (M,)
-    rows: npt.NDArray[np.int32]  # (M,): the first word of each
-    sizes: npt.NDArray[np.int32]  # (M,): words
-    words: npt.NDArray[np.int64]  # (W, 2): where each word starts and ends
-
-
-class KernelBlocks:
+class KernelBlocks(BlockSwapper):
     """Words that need no thought are replaced by compiled code; the rest as ``Swapper`` does it."""
-
-    fast = True
 
     def __init__(self, swapper: Swapper) -> None:
         from evenrank.evidence.scan.tables import Tables
 
-        self.swapper = swapper
-        self._pairing = swapper.pairing
-        self._entries = list(self._pairing.entries.items())
-        self._tables = Tables.of(_phrases(self._pairing))
+        super().__init__(swapper)
+        pairing = swapper.pairing
+        self._entries = list(pairing.entries.items())
+        # the kernel looks for the terms of a lexicon, whose groups do not matter here
+        terms = {tokens: code for code, tokens in enumerate(pairing.entries)}
+        names = tuple(map(" ".join, terms))
+        lexicon = Lexicon(pairing.name, ("words",), names, (0,) * len(names), (1.0,))
+        self._tables = Tables.of(Phrases(lexicon, "word", terms, pairing.longest))
+        # one word for one, whatever is around it: written in lower case, as a title, in upper case
         self._plain = np.array(
             [len(old) == len(entry.new) == 1 and not entry.context for old, entry in self._entries], bool
         )
-        self._spellings = [  # of each plain term in lower case, as a title, in upper case
+        self._spellings = [
             spelling.encode()
             for plain, (_, entry) in zip(self._plain, self._entries, strict=True)
-            for spelling in (_written(entry.new[0]) if plain else ("", "", ""))
+            for word in (entry.new[0] if plain else "",)
+            for spelling in (word, upper(word[:1]) + word[1:], upper(word))
         ]
 
     def __call__(self, texts: Texts, begin: int, end: int) -> SwappedBlock:
@@ -143,33 +133,36 @@ class KernelBlocks:
         starts, ends = terms.words[terms.rows, 0], terms.words[terms.rows + terms.sizes - 1, 1]
         cases = np.empty(len(starts), np.int64)
         find_cases(texts.data, starts, ends, cases)
-        is_plain = self._plain[terms.codes] & (cases != _OTHER)
-        tally: Tally = self._tally(terms.codes[is_plain])
-        codes = 3 * terms.codes[is_plain].astype(np.int64) + cases[is_plain]
-        documents = terms.documents[is_plain].astype(np.int64)
-        spellings = list(self._spellings)
-        starts, ends = starts[is_plain], ends[is_plain]
-        if not is_plain.all():
-            more = _Changes.of(self._thought_over(texts, terms, is_plain, tally), len(spellings))
-            starts, ends = np.concatenate([starts, more.starts]), np.concatenate([ends, more.ends])
-            order = np.argsort(starts, kind="stable")
-            starts, ends = starts[order], ends[order]
-            codes = np.concatenate([codes, more.codes])[order]
-            documents = np.concatenate([documents, more.documents])[order]
-            spellings += more.spellings
-        offsets = np.concatenate([[0], np.cumsum([len(spelling) for spelling in spellings])]).astype(np.int64)
+        plain = self._plain[terms.codes] & (cases != _OTHER)
+        changes = np.stack([terms.documents, starts, ends, 3 * terms.codes.astype(np.int64) + cases])
+        changes = changes.compress(plain, axis=1)  # (4, changes)
+        counts = np.bincount(terms.codes[plain], minlength=len(self._entries))
+        tally: Tally = Counter()
+        for code in np.flatnonzero(counts).tolist():
+            (old,), entry = self._entries[code]
+            tally[old, entry.new[0], entry.kind] = int(counts[code])
+        spellings = dict[bytes, int]()
+        if not plain.all():
+            rows = []
+            for document, start, stop, change in self._thought_over(texts, terms, plain):
+                tally[lower(change.old), lower(change.new), change.kind] += 1
+                code = spellings.setdefault(change.new.encode(), len(self._spellings) + len(spellings))
+                rows.append((document, start, stop, code))
+            changes = np.concatenate([changes, np.array(rows, np.int64).reshape(-1, 4).T], axis=1)
+            changes = changes.take(np.argsort(changes[1], kind="stable"), axis=1)
+        documents, starts, ends, codes = changes
+        written = [*self._spellings, *spellings]
+        offsets = np.concatenate([[0], np.cumsum(list(map(len, written)))]).astype(np.int64)
         longer = offsets[codes + 1] - offsets[codes] - (ends - starts)  # (changes,)
         out = np.empty(end - begin + int(longer.sum()), np.uint8)
         patch(
             texts.data, begin, end, starts, ends, codes, offsets,
-            np.frombuffer(b"".join(spellings), np.uint8), out,
+            np.frombuffer(b"".join(written), np.uint8), out,
         )  # fmt: skip
         grown = np.bincount(documents, longer, len(texts.starts)).astype(np.int64)  # (D,)
-        shifts = np.cumsum(grown)
+        shifts = np.cumsum(grown) - begin
         changed = len(np.unique(documents))
-        return SwappedBlock(
-            out, texts.starts - begin + shifts - grown, texts.ends - begin + shifts, changed, tally
-        )
+        return SwappedBlock(out, texts.starts + shifts - grown, texts.ends + shifts, changed, tally)
 
     def _terms(self, texts: Texts) -> _Terms:
         from evenrank.counterfactuals.swap.kernel import match_terms
@@ -178,114 +171,72 @@ class KernelBlocks:
         tables, rows = self._tables, len(texts.starts)
         most = (int(texts.ends[-1] - texts.starts[0]) + rows) // 2 + 1 if rows else 1
         words = np.empty((most, 5), np.int32)  # what is not written to is never given memory
-        lengths = np.zeros(rows, np.int32)
         size = find_words(
             texts.data, texts.starts, texts.ends, None, tables.addresses, tables.shift, tables.head_shift,
-            tables.longest_word, lengths, words,
+            tables.longest_word, np.zeros(rows, np.int32), words,
         )  # fmt: skip
         if size < 0:
             raise UnsoundText(~int(size))
         words = words[:size]
         found = np.empty((size, 3), np.int32)
         found = found[: match_terms(words, tables.begins, tables.phrases, found)]
+        codes, first, sizes = found.T.copy()
         places = np.empty((size, 2), np.int64)
         places[:, 0] = words[:, 3]
         places[:, 1] = places[:, 0] + words[:, 4]
-        return _Terms(
-            found[:, 0].copy(), words[found[:, 1], 0], found[:, 1].copy(), found[:, 2].copy(), places
-        )
-
-    def _tally(self, codes: npt.NDArray[np.int32]) -> Tally:
-        tally: Tally = Counter()
-        counts = np.bincount(codes, minlength=len(self._entries))
-        for code in np.flatnonzero(counts).tolist():
-            (old,), entry = self._entries[code]
-            tally[old, entry.new[0], entry.kind] = int(counts[code])
-        return tally
+        return _Terms(codes, words[first, 0], first, sizes, places)
 
     def _thought_over(
-        self, texts: Texts, terms: _Terms, is_plain: npt.NDArray[np.bool_], tally: Tally
-    ) -> Iterator[tuple[int, int, int, bytes]]:
-        """Document, start, end and new bytes of each change that the kernel leaves to Python."""
-        wanted = np.unique(terms.documents[~is_plain])
-        first = np.searchsorted(terms.documents, wanted)
-        last = np.searchsorted(terms.documents, wanted, side="right")
-        olds, found, numbers = [], [], []
-        for document, low, high in zip(wanted.tolist(), first.tolist(), last.tolist(), strict=True):
-            raw = bytes(texts.data[texts.starts[document] : texts.ends[document]])
-            numbers.append(range(low, high))
+        self, texts: Texts, terms: _Terms, plain: Bools
+    ) -> Iterator[tuple[int, int, int, Swap]]:
+        """Document, start and end of each change that the kernel leaves to Python, and the change."""
+        documents = np.unique(terms.documents[~plain])
+        firsts = np.searchsorted(terms.documents, documents).tolist()
+        lasts = np.searchsorted(terms.documents, documents, side="right").tolist()
+        olds, found, places = [], [], []
+        for document, first, last in zip(documents.tolist(), firsts, lasts, strict=True):
+            start = int(texts.starts[document])
+            raw = bytes(texts.data[start : texts.ends[document]])
             olds.append(raw.decode())
-            found.append(list(self._found(raw, terms, low, high, int(texts.starts[document]))))
+            places.append(_character_places(raw))
+            found.append(self._found(terms, first, last, start, places[-1]))
         news = resolved(olds, found, self.swapper.tagger)
-        for document, own, text, places, becomes in zip(
-            wanted.tolist(), numbers, olds, found, news, strict=True
+        for document, first, old, own, there, becomes in zip(
+            documents.tolist(), firsts, olds, places, found, news, strict=True
         ):
-            for number, term, new in zip(own, places, becomes, strict=True):
-                if is_plain[number]:
-                    continue
-                row = int(terms.rows[number])
-                edges = terms.words[row : row + int(terms.sizes[number])]
-                for change, (start, end) in _placed(text, term, new, edges.tolist()):
-                    tally[lower(change.old), lower(change.new), change.kind] += 1
-                    yield document, start, end, change.new.encode()
+            start = int(texts.starts[document])
+            for number, (term, new) in enumerate(zip(there, becomes, strict=True), first):
+                if not plain[number]:
+                    for change in changes_of(old, [term], [new]):
+                        yield document, start + own[change.start], start + own[change.end], change
 
-    def _found(self, raw: bytes, terms: _Terms, low: int, high: int, base: int) -> Iterator[Found]:
-        """The terms of one document with places in characters."""
-        is_ascii = raw.isascii()
-        byte = character = 0
-        for number in range(low, high):
-            row = int(terms.rows[number])
-            spans = []
-            for start, end in (terms.words[row : row + int(terms.sizes[number])] - base).tolist():
-                if is_ascii:
-                    spans.append((start, end))
-                    continue
-                begin = character + len(raw[byte:start].decode())
-                character, byte = begin + len(raw[start:end].decode()), end
-                spans.append((begin, character))
-            yield Found(tuple(spans), self._entries[int(terms.codes[number])][1])
-
-
-class _Changes(NamedTuple):
-    documents: Int64s
-    starts: Int64s
-    ends: Int64s
-    codes: Int64s
-    spellings: list[bytes]
-
-    @classmethod
-    def of(cls, changes: Iterator[tuple[int, int, int, bytes]], first: int) -> _Changes:
-        known: dict[bytes, int] = {}
-        rows = [
-            (document, start, end, known.setdefault(new, first + len(known)))
-            for document, start, end, new in changes
+    def _found(self, terms: _Terms, first: int, last: int, start: int, places: Sequence[int]) -> list[Found]:
+        """The terms of the document that begins at ``start``, with places in characters."""
+        codes, rows, sizes = (own[first:last].tolist() for own in (terms.codes, terms.rows, terms.sizes))
+        edges = (terms.words[rows[0] : rows[-1] + sizes[-1]] - start).tolist()
+        spans = [(bisect_left(places, begin), bisect_left(places, end)) for begin, end in edges]
+        return [
+            Found(tuple(spans[row - rows[0] : row - rows[0] + size]), self._entries[code][1])
+            for code, row, size in zip(codes, rows, sizes, strict=True)
         ]
-        documents, starts, ends, codes = np.array(rows, np.int64).reshape(-1, 4).T.copy()
-        return cls(documents, starts, ends, codes, list(known))
 
 
-def _placed(
-    text: str, term: Found, new: tuple[str, ...] | None, edges: list[list[int]]
-) -> Iterator[tuple[Swap, tuple[int, int]]]:
-    """The changes of one term, each with its place in bytes."""
-    if new is None:
-        return
-    starts = {span[0]: edge[0] for span, edge in zip(term.spans, edges, strict=True)}
-    ends = {span[1]: edge[1] for span, edge in zip(term.spans, edges, strict=True)}
-    for change in changes_of(text, [term], [new]):
-        yield change, (starts[change.start], ends[change.end])
+class _Terms(NamedTuple):
+    """The terms of some documents, in the order of the text."""
+
+    codes: Int32s  # (M,): which entry of the pairing
+    documents: Int32s  # (M,)
+    rows: Int32s  # (M,): the first word of each
+    sizes: Int32s  # (M,): words
+    words: npt.NDArray[np.int64]  # (W, 2): where each word starts and ends
 
 
-def _written(word: str) -> tuple[str, str, str]:
-    return word, upper(word[:1]) + word[1:], upper(word)
-
-
-def _phrases(pairing: Pairing) -> Phrases:
-    """The terms of a pairing as the kernel of the scan takes them. Their groups do not matter."""
-    terms = {tokens: code for code, tokens in enumerate(pairing.entries)}
-    names = tuple(" ".join(tokens) for tokens in terms)
-    words = Lexicon(pairing.name, ("words",), names, (0,) * len(names), (1.0,))
-    return Phrases(words, "word", terms, pairing.longest)
+def _character_places(raw: bytes) -> Sequence[int]:
+    """Where each character of a text in UTF-8 begins, and where the last one ends."""
+    if raw.isascii():
+        return range(len(raw) + 1)
+    first = (np.frombuffer(raw, np.uint8) & 0xC0) != 0x80
+    return [*np.flatnonzero(first).tolist(), len(raw)]
 
 
 def _with_room(texts: Texts, begin: int, end: int) -> tuple[Texts, int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +15,9 @@ import pyarrow.parquet
 
 from evenrank.counterfactuals.swap.blocks import make_block_swapper
 from evenrank.counterfactuals.swap.pairing import KINDS
-from evenrank.counterfactuals.swap.pieces import OUTPUTS, Piece
-from evenrank.counterfactuals.swap.spread import SwapJob, pieces_of, swap_partition, swapped_documents
-from evenrank.counterfactuals.swap.summary import SwapSummary
+from evenrank.counterfactuals.swap.pieces import SCHEMAS, swapped_documents
+from evenrank.counterfactuals.swap.spread import SwapJob, swap_partition
+from evenrank.counterfactuals.swap.summary import SwapCounts, SwapSummary
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
 from evenrank.data.lexicon import Lexicon
@@ -96,23 +95,36 @@ def swap_file(
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
     if size < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {size}")
+    by = model_name() if swapper.tagger == "spacy" else swapper.tagger
+    summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
     if on is None and not is_partitioned(source):
-        summary = _swap_stream(Stream(source, format, columns), swapper, target, kind, progress)
+        _swap_stream(Stream(source, format, columns), swapper, target, kind, summary, progress)
     else:
         files = partition_files(source, format)
+        lines = _are_lines(files, kind, columns)
+        partition_bytes = size if partition_bytes is None else partition_bytes
+        settings = {
+            "source name": files.name,
+            "pairs": [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()],
+            "tagger": by,
+            "output": kind,
+            "parts": SCHEMAS[kind].names,
+            "lines": lines,
+            "format": format,
+            "block": size,
+            "partition": partition_bytes,
+            "columns": dict(columns or {}),
+        }
+        parts = PartFolder(target, settings, resume=resume)
         job = SwapJob(
-            "", "", options, kind, files.name, _are_lines(files, kind, columns), files.many,
+            str(parts.folder.resolve()), parts.key, options, kind, files.name, lines, files.many,
             None if columns is None else dict(columns), size,
         )  # fmt: skip
-        partition_bytes = size if partition_bytes is None else partition_bytes
-        parts = PartFolder(target, _settings(job, swapper, format, partition_bytes), resume=resume)
-        job = job._replace(folder=str(parts.folder.resolve()), key=parts.key)
         total = sum(file.size for file in files.files)
         processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
         with parts.until_done(keep_sound=files.many), _executor(on, processes) as executor:
             spread = SpreadFiles(files, job, partition_bytes)
-            summary = _swap_files(executor, job, spread, parts, target, swapper, progress)
-    summary.exceptions = swapper.pairing.exceptions()
+            _swap_files(executor, job, spread, parts, target, summary, progress)
     summary.seconds = time.monotonic() - begin
     return summary
 
@@ -135,95 +147,75 @@ def _are_lines(files: PartitionFiles, output: str, columns: Mapping[str, str] | 
     return same and file.size > 0 and not is_packed(Path(file.address))
 
 
-def _settings(job: SwapJob, swapper: Swapper, format: str | None, partition_bytes: int) -> dict[str, Any]:
-    """What must be the same for a swap to go on; files are checked one by one."""
-    entries = [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()]
-    return {
-        "source name": job.name,
-        "pairs": json.loads(json.dumps(entries)),
-        "tagger": model_name() if swapper.tagger == "spacy" else swapper.tagger,
-        "output": job.output,
-        "lines": job.lines,
-        "format": format,
-        "block": job.block_bytes,
-        "partition": partition_bytes,
-        "columns": dict(job.columns or {}),
-    }
-
-
 def _swap_files(
     executor: Executor,
     job: SwapJob,
     spread: SpreadFiles,
     parts: PartFolder,
     target: Path,
-    swapper: Swapper,
+    summary: SwapSummary,
     progress: Progress | None,
-) -> SwapSummary:
+) -> None:
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
-    summary = _summary(swapper)
     finished = spread.still_valid(dict(parts.records()))
     stretches: list[dict[str, Any]] = []
-    work = partial(swap_partition, job)
-    done = run_partitions(executor, work, spread.partitions, finished, progress)
+    done = run_partitions(executor, partial(swap_partition, job), spread.partitions, finished, progress)
     with closing(done), growing_file(parts.growing) as file, _writing(file, job.output) as write:
         for part in done:
-            for piece in pieces_of(part, spread.part(part, read=True), job.output):
-                write(piece.data)
-                summary.add(piece, finished=part.found)
+            with spread.part(part, read=True).open("rb") as raw, pa.ipc.open_stream(raw) as batches:
+                for batch in batches:
+                    write(batch)
+            counts = SwapCounts.of_record(part.record)
+            if part.found:
+                counts.bytes_read = 0
+                summary.found += counts.pieces
+            summary.add(counts)
             stretches += part.record["stretches"]
     if not summary.documents:
         raise DataError(f"{job.name}: no documents")
     summary.source = {"name": job.name, **spread.provenance(stretches)}
     move_into_place(parts.growing, target)
-    return summary
 
 
 def _swap_stream(
-    stream: Stream, swapper: Swapper, target: Path, kind: str, progress: Progress | None
-) -> SwapSummary:
-    """What comes through a pipe or from memory is read once, by one process, and cannot be gone on with."""
-    summary = _summary(swapper)
+    stream: Stream,
+    swapper: Swapper,
+    target: Path,
+    kind: str,
+    summary: SwapSummary,
+    progress: Progress | None,
+) -> None:
+    """What comes through a pipe or from memory is read once, by one process, and cannot be gone on with.
+
+    Where one piece is wrong, the others are still read, for one error about all.
+    """
+    blocks, wrong = make_block_swapper(swapper), DataErrors()
     with closing(stream), PartFolder(target, {}, resume=False).until_done() as parts:
         with growing_file(parts.growing) as file, _writing(file, kind) as write:
-            for piece in _stream_pieces(stream, swapper, kind):
-                write(piece.data)
-                summary.add(piece, finished=False)
-                if progress is not None:
-                    progress(summary.documents, None, "documents")
+            for fetch in pieces_in_order(stream.pieces()):
+                try:
+                    piece = swapped_documents(fetch, blocks, kind, stream.name)
+                except DataError as error:
+                    wrong.add(error)
+                    if wrong.full:
+                        break
+                else:
+                    write(piece.rows)
+                    summary.add(piece.counts)
+                    if progress is not None:
+                        progress(summary.documents, None, "documents")
+            wrong.check()
         if not summary.documents:
             raise DataError(f"{stream.name}: no documents")
         summary.source = {"name": stream.name, **stream.provenance([])}
         move_into_place(parts.growing, target)
-    return summary
-
-
-def _stream_pieces(stream: Stream, swapper: Swapper, kind: str) -> Iterator[Piece]:
-    """Where one piece is wrong, the others are still read, for one error about all."""
-    blocks = make_block_swapper(swapper)
-    wrong = DataErrors()
-    for fetch in pieces_in_order(stream.pieces()):
-        try:
-            piece = swapped_documents(fetch, blocks, kind, stream.name)
-        except DataError as error:
-            wrong.add(error)
-            if wrong.full:
-                break
-        else:
-            if not wrong:
-                yield piece
-    wrong.check()
-
-
-def _summary(swapper: Swapper) -> SwapSummary:
-    return SwapSummary(model_name() if swapper.tagger == "spacy" else "rules")
 
 
 @contextmanager
-def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
-    """What adds a piece to the output."""
+def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[pa.RecordBatch], object]]:
+    """What adds the rows of a piece to the output."""
     if kind != "parquet":
-        yield file.write
+        yield lambda rows: file.write(rows.column("lines")[0].as_buffer())
         return
     with closing(pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd")) as writer:
         yield writer.write_batch
@@ -231,6 +223,6 @@ def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[Any], object]]:
 
 def _output_kind(output: str | os.PathLike[str]) -> str:
     kind = guess_format(Path(output))
-    if kind not in OUTPUTS or Path(output).suffix in (".gz", ".zst"):
-        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in OUTPUTS)}")
+    if kind not in SCHEMAS or Path(output).suffix in (".gz", ".zst"):
+        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in SCHEMAS)}")
     return kind

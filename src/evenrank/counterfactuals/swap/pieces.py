@@ -9,39 +9,48 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from json.decoder import scanstring  # type: ignore[attr-defined]  # what JSONDecoder itself uses
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally, swap_strings
+from evenrank.counterfactuals.swap.blocks import BlockSwapper, swap_strings
+from evenrank.counterfactuals.swap.summary import SwapCounts
 from evenrank.counterfactuals.swap.swapper import Swapper
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block
-from evenrank.evidence.scan.counter import Texts, UnsoundText
+from evenrank.evidence.scan.counter import Bytes, UnsoundText
+from evenrank.evidence.scan.documents import Fetch
 from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import unsound_line
 from evenrank.io.document_tables import SCHEMA
 from evenrank.io.values import describe_json_error
 
-OUTPUTS = ("tsv", "jsonl", "parquet")
+LINES = pa.schema([("lines", pa.large_binary())])
+SCHEMAS = {"tsv": LINES, "jsonl": LINES, "parquet": SCHEMA}
 
-_BLANK = " \t\r\n"
+_KEY = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')  # up to the value
+_DECODER = json.JSONDecoder()
 _PAIR = r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"  # two escapes that are one character
 _CHARACTER = re.compile(rf"{_PAIR}|\\u[\da-fA-F]{{4}}|\\.|.", re.DOTALL)  # as a string in JSON writes it
 
 
 class Piece(NamedTuple):
-    """What a piece became: bytes of the output, or rows of it if that is Parquet."""
+    """What a piece became: rows of id and text for Parquet, else one row with the bytes of the output."""
 
-    data: pa.Buffer | pa.RecordBatch
-    documents: int
-    changed: int  # documents with a word swapped
-    bytes_read: int
-    tally: Tally
+    rows: pa.RecordBatch
+    counts: SwapCounts
     digest: bytes = b""  # of what was read for it, where it is a piece of a file
+
+
+def _lines(data: bytes | Bytes) -> pa.RecordBatch:
+    """Bytes of the output, which are not copied."""
+    edges = pa.py_buffer(np.array([0, len(data)], np.int64))
+    return pa.record_batch(
+        [pa.Array.from_buffers(pa.large_binary(), 1, [None, edges, pa.py_buffer(data)])], LINES
+    )
 
 
 class TsvLines(TsvCollection):
@@ -58,8 +67,8 @@ class TsvLines(TsvCollection):
             swapped = blocks(documents.texts, begin, block.end)
         except UnsoundText as unsound:
             raise documents.unsound(unsound.row) from unsound
-        data = pa.py_buffer(swapped.data)
-        return Piece(data, len(documents.ids), swapped.changed, block.bytes_read, swapped.tally, block.digest)
+        counts = SwapCounts(len(documents.ids), swapped.changed, 1, block.bytes_read, swapped.tally)
+        return Piece(_lines(swapped.data), counts, block.digest)
 
 
 class JsonLines(LineCollection):
@@ -68,7 +77,9 @@ class JsonLines(LineCollection):
     def __init__(self, path: Path, name: str, block_bytes: int, columns: Mapping[str, str] | None) -> None:
         super().__init__(path, name, block_bytes)
         try:
-            members = members_of(self._file.first_line().decode())
+            members = json.loads(self._file.first_line().decode())
+            if not isinstance(members, dict):
+                raise ValueError("expected an object {...}")
         except ValueError as error:
             raise DataError(f"{name}: the first line is not JSON: {error}") from error
         chosen = resolve_documents(list(members), columns, name)
@@ -95,8 +106,8 @@ class JsonLines(LineCollection):
         for number, fields in changed.items():
             lines[number] = _replaced(lines[number], fields, blocks.swapper)
         raw = bytes(block.data[0 if index == 0 else block.begin : block.end])
-        data = pa.py_buffer(_joined(raw, lines))
-        return Piece(data, len(lines), len(changed), block.bytes_read, tally, block.digest)
+        counts = SwapCounts(len(lines), len(changed), 1, block.bytes_read, tally)
+        return Piece(_lines(_joined(raw, lines)), counts, block.digest)
 
     def _objects(self, block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
         """The lines that hold something, and the object in each."""
@@ -122,60 +133,33 @@ class JsonLines(LineCollection):
             raise DataError.listing(self.name, problems)
 
 
-def members_of(line: str) -> dict[str, tuple[Any, int, int]]:
-    """The members of a JSON object: value, and where it starts and ends in the line.
+def places_of(line: str) -> dict[str, tuple[int, int]]:
+    """Where the value of each member of a JSON object starts and ends in the line.
 
-    >>> members_of('{"_id": "d1", "text": "some"}')["text"]
-    ('some', 22, 28)
+    >>> places_of('{"_id": "d1", "text": "some"}')
+    {'_id': (8, 12), 'text': (22, 28)}
     """
-    at = _after_blanks(line, 0)
-    if line[at : at + 1] != "{":
-        raise ValueError("expected an object {...}")
-    members: dict[str, tuple[Any, int, int]] = {}
-    at = _after_blanks(line, at + 1)
-    while line[at : at + 1] != "}":
-        if line[at : at + 1] != '"':
-            raise ValueError(f"expected a key at character {at + 1}")
-        key, at = scanstring(line, at + 1, True)
-        at = _after_blanks(line, at)
-        if line[at : at + 1] != ":":
-            raise ValueError(f"expected a colon at character {at + 1}")
-        start = _after_blanks(line, at + 1)
-        value, end = _DECODER.raw_decode(line, start)
-        members[key] = value, start, end
-        at = _after_blanks(line, end)
-        if line[at : at + 1] == ",":
-            at = _after_blanks(line, at + 1)
-        elif line[at : at + 1] != "}":
-            raise ValueError(f"expected a comma or }} at character {at + 1}")
-    if line[at + 1 :].strip(_BLANK):
-        raise ValueError(f"something stands behind the object, at character {at + 2}")
-    return members
-
-
-_DECODER = json.JSONDecoder()
-
-
-def _after_blanks(line: str, at: int) -> int:
-    while line[at : at + 1] and line[at] in _BLANK:
-        at += 1
-    return at
+    places: dict[str, tuple[int, int]] = {}
+    at = 0
+    while key := _KEY.match(line, at):
+        _, at = _DECODER.raw_decode(line, key.end())
+        places[json.loads(key[1])] = key.end(), at
+    return places
 
 
 def _replaced(line: str, fields: Mapping[str, str], swapper: Swapper) -> str:
     """A line with other values for some fields, and nothing else changed."""
-    members = members_of(line)
+    places = places_of(line)
     # the last first, so that the places of the others hold
-    for field, new in sorted(fields.items(), key=lambda item: -members[item[0]][1]):
-        value, start, end = members[field]
-        line = line[:start] + _as_json(value, new, line[start:end], swapper) + line[end:]
+    for field, new in sorted(fields.items(), key=lambda item: places[item[0]], reverse=True):
+        start, end = places[field]
+        line = line[:start] + _as_json(new, line[start:end], swapper) + line[end:]
     return line
 
 
-def _as_json(value: str, new: str, written: str, swapper: Swapper) -> str:
+def _as_json(new: str, written: str, swapper: Swapper) -> str:
     """The new value in JSON, with everything that was not swapped escaped as it was ``written``."""
-    if "\\" not in written:  # what a swap puts in needs no escape
-        return f'"{new}"'
+    value = json.loads(written)
     for ascii_alone in (False, True):
         if json.dumps(value, ensure_ascii=ascii_alone) == written:
             return json.dumps(new, ensure_ascii=ascii_alone)
@@ -203,24 +187,23 @@ def _joined(raw: bytes, lines: list[str]) -> bytes:
     )
 
 
-def swap_batch(
-    ids: pa.LargeStringArray, texts: Texts, bytes_read: int, blocks: BlockSwapper, output: str, name: str
-) -> Piece:
+def swapped_documents(fetch: Fetch, blocks: BlockSwapper, output: str, name: str) -> Piece:
     """Documents from anywhere, as lines or rows of id and text."""
-    begin, end = (int(texts.starts[0]), int(texts.ends[-1])) if len(texts.starts) else (0, 0)
-    swapped = blocks(texts, begin, end)
-    data, own = swapped.data.tobytes(), ids.to_pylist()
-    edges = zip(swapped.starts.tolist(), swapped.ends.tolist(), strict=True)
-    news = [data[start:stop].decode() for start, stop in edges]
-    made: pa.Buffer | pa.RecordBatch
+    documents = fetch()
+    try:
+        swapped = blocks.swap_all(documents.texts)
+    except UnsoundText as unsound:
+        raise documents.unsound(unsound.row) from unsound
+    ids, news = documents.ids.to_pylist(), swapped.texts()
     if output == "parquet":
-        made = pa.record_batch([ids, pa.array(news, pa.large_string())], SCHEMA)
+        rows = pa.record_batch([documents.ids, pa.array(news, pa.large_string())], SCHEMA)
     elif output == "jsonl":
-        rows = ({"id": one, "text": text} for one, text in zip(own, news, strict=True))
-        made = pa.py_buffer("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
+        objects = ({"id": one, "text": text} for one, text in zip(ids, news, strict=True))
+        rows = _lines("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in objects).encode())
     else:
-        made = pa.py_buffer("".join(_tsv(own, news, name)).encode())
-    return Piece(made, len(own), swapped.changed, bytes_read, swapped.tally)
+        rows = _lines("".join(_tsv(ids, news, name)).encode())
+    counts = SwapCounts(len(ids), swapped.changed, 1, documents.bytes_read, swapped.tally)
+    return Piece(rows, counts, documents.digest)
 
 
 def _tsv(ids: list[str], texts: list[str], name: str) -> Iterator[str]:

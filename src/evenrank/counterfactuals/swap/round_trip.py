@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from evenrank.counterfactuals.swap.changes import Swapped
-from evenrank.counterfactuals.swap.swapper import Swapper
+from evenrank.counterfactuals.swap.swapper import Swapped, Swapper
 from evenrank.data.lexicon import lower
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,18 +11,17 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, make_block_swapper
-from evenrank.counterfactuals.swap.frames import FRAME, frame_of, piece_of
-from evenrank.counterfactuals.swap.pieces import JsonLines, Piece, TsvLines, swap_batch
+from evenrank.counterfactuals.swap.pieces import SCHEMAS, JsonLines, Piece, TsvLines, swapped_documents
+from evenrank.counterfactuals.swap.summary import SwapCounts
 from evenrank.counterfactuals.swap.swapper import make_swapper
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import UnsoundText
-from evenrank.evidence.scan.documents import Collection, Fetch
+from evenrank.evidence.scan.documents import Collection
 from evenrank.evidence.scan.partition_work import do_partition, read_partition
 from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.atomic import atomic_write
 from evenrank.io.part_folder import part_path, sealed
-from evenrank.io.partitioned import FinishedPart, Record
+from evenrank.io.partitioned import Record
 
 
 class SwapJob(NamedTuple):
@@ -62,22 +60,21 @@ def swap_partition(job: SwapJob, partition: Partition) -> Record | DataError:
 
 
 def _swap(job: SwapJob, partition: Partition) -> Record:
-    blocks = _blocks(job)
+    blocks, counts = _blocks(job), SwapCounts()
     path = job.part(partition.number)
-    bytes_read: list[int] = []
-    with atomic_write(path) as file, pa.ipc.new_stream(file, FRAME) as writer:
+    with atomic_write(path) as file, pa.ipc.new_stream(file, SCHEMAS[job.output]) as writer:
 
-        def write(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
+        def keep(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
             piece = swapped()
-            writer.write_batch(frame_of(piece))
-            bytes_read.append(piece.bytes_read)
-            return piece.digest, piece.documents
+            writer.write_batch(piece.rows)
+            counts.add(piece.counts)
+            return piece.digest, piece.counts.documents
 
         def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
-            return (partial(write, swapped) for swapped in _pieces(job, collection, stretch, blocks))
+            return (partial(keep, swapped) for swapped in _pieces(job, collection, stretch, blocks))
 
         stretches = read_partition(job, partition, pieces)
-    return {"stretches": stretches, "bytes read": bytes_read, "part": sealed(path)}
+    return {**counts.to_record(), "stretches": stretches, "part": sealed(path)}
 
 
 def _pieces(
@@ -92,15 +89,6 @@ def _pieces(
         yield partial(swapped_documents, fetch, blocks, job.output, job.name)
 
 
-def swapped_documents(fetch: Fetch, blocks: BlockSwapper, output: str, name: str) -> Piece:
-    documents = fetch()
-    own = documents.ids, documents.texts, documents.bytes_read
-    try:
-        return swap_batch(*own, blocks, output, name)._replace(digest=documents.digest)
-    except UnsoundText as unsound:
-        raise documents.unsound(unsound.row) from unsound
-
-
 _made: dict[str, BlockSwapper] = {}
 
 
@@ -110,10 +98,3 @@ def _blocks(job: SwapJob) -> BlockSwapper:
         _made.clear()
         _made[job.key] = make_block_swapper(make_swapper(**job.options))
     return _made[job.key]
-
-
-def pieces_of(part: FinishedPart, file: Path, output: str) -> Iterator[Piece]:
-    """What a worker wrote; nothing was read for a part that was there before."""
-    with file.open("rb") as raw, closing(pa.ipc.open_stream(raw)) as frames:
-        for frame, read in zip(frames, part.record["bytes read"], strict=True):
-            yield piece_of(frame, output, bytes_read=0 if part.found else read)

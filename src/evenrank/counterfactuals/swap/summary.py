@@ -9,21 +9,42 @@ from typing import Any
 
 from evenrank.counterfactuals.swap.blocks import Tally
 from evenrank.counterfactuals.swap.pairing import KINDS
-from evenrank.counterfactuals.swap.pieces import Piece
 
 
 @dataclass
-class SwapSummary:
-    """What a swap did. ``found`` pieces were there from an earlier run and were not swapped again."""
+class SwapCounts:
+    """What a swap of some documents did."""
 
-    tagger: str
     documents: int = 0
     changed: int = 0  # documents with a word swapped
-    tally: Tally = field(default_factory=Counter)
-    exceptions: Mapping[str, str] = field(default_factory=dict)  # terms that do not come back
     pieces: int = 0
-    found: int = 0
     bytes_read: int = 0
+    tally: Tally = field(default_factory=Counter)
+
+    def add(self, other: SwapCounts) -> None:
+        self.documents += other.documents
+        self.changed += other.changed
+        self.pieces += other.pieces
+        self.bytes_read += other.bytes_read
+        self.tally.update(other.tally)
+
+    def to_record(self) -> dict[str, Any]:
+        """As the record of a finished part holds it."""
+        return {**vars(self), "tally": [[*pair, count] for pair, count in self.tally.items()]}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> SwapCounts:
+        tally = Counter({(old, new, kind): count for old, new, kind, count in record["tally"]})
+        return cls(record["documents"], record["changed"], record["pieces"], record["bytes_read"], tally)
+
+
+@dataclass
+class SwapSummary(SwapCounts):
+    """What a whole swap did. ``found`` pieces were there from an earlier run and were not swapped again."""
+
+    tagger: str = "rules"
+    exceptions: Mapping[str, str] = field(default_factory=dict)  # terms that do not come back
+    found: int = 0
     source: Mapping[str, Any] = field(default_factory=dict)  # its name, and the hash of all that was read
     seconds: float = 0.0
 
@@ -67,11 +88,3 @@ class SwapSummary:
                 {"word": old, "becomes": new, "count": count} for (old, new), count in self.one_way.items()
             ],
         }
-
-    def add(self, piece: Piece, *, finished: bool) -> None:
-        self.pieces += 1
-        self.found += finished
-        self.documents += piece.documents
-        self.changed += piece.changed
-        self.bytes_read += piece.bytes_read
-        self.tally.update(piece.tally)

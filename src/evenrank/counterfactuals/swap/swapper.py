@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.counterfactuals.swap.case import as_cased
-from evenrank.counterfactuals.swap.changes import Swap, Swapped, applied
 from evenrank.counterfactuals.swap.pairing import KINDS, Pairing, make_pairing
 from evenrank.counterfactuals.swap.resolve import Found, Tokens, resolved
 from evenrank.counterfactuals.swap.tagger import chosen_tagger
@@ -20,6 +20,37 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _MANY = 1 << 18  # characters: the kernel takes a moment to load
+
+
+class Swap(NamedTuple):
+    """``text[start:end]`` of the original was ``old`` and became ``new``."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """A text after the swap; ``changes`` are in the order of the text and do not overlap."""
+
+    text: str
+    changes: tuple[Swap, ...]
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Where the new words stand in the new text: (start, end) of each change.
+
+        >>> swapped = Swapped("She saw", (Swap(0, 2, "He", "She", "pronouns"),))
+        >>> list(swapped.spans())
+        [(0, 3)]
+        """
+        shift = 0
+        for change in self.changes:
+            begin = change.start + shift
+            yield begin, begin + len(change.new)
+            shift += len(change.new) - (change.end - change.start)
 
 
 class Swapper:
@@ -58,7 +89,7 @@ class Swapper:
         found = [list(self._found(text)) for text in texts]
         news = resolved(texts, found, self.tagger)
         return [
-            applied(text, tuple(changes_of(text, terms, becomes)))
+            _applied(text, tuple(changes_of(text, terms, becomes)))
             for text, terms, becomes in zip(texts, found, news, strict=True)
         ]
 
@@ -97,6 +128,14 @@ def changes_of(text: str, terms: list[Found], becomes: list[Tokens | None]) -> I
             start, end = found.spans[0][0], found.spans[-1][1]
             old = text[start:end]
             yield Swap(start, end, old, as_cased(old, " ".join(new)), found.entry.kind)
+
+
+def _applied(text: str, changes: tuple[Swap, ...]) -> Swapped:
+    pieces, end = [], 0
+    for change in changes:
+        pieces += [text[end : change.start], change.new]
+        end = change.end
+    return Swapped("".join([*pieces, text[end:]]), changes)
 
 
 def make_swapper(
