@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +18,7 @@ from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked, longest_first
 from evenrank.evidence.polarise.model_modules import COSINE, DOT
-from evenrank.evidence.polarise.spread import encoding_ahead
+from evenrank.evidence.polarise.spread import encoding
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
@@ -151,7 +149,7 @@ class Dense:
         fresh = longest_first(named)
         blocks = [fresh[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(fresh), TEXTS_AT_ONCE)]
         done = 0
-        with self._encoder_of(side, blocks, on) as encoder:
+        with encoding(side.encoder, blocks, self._given, self._batch, side.cache, on) as encoder:
             for block in blocks:
                 vectors = self._block(block, [named[text] for text in block], encoder, side.cache)
                 known.update(zip(block, vectors.astype(np.float32), strict=True))
@@ -164,21 +162,6 @@ class Dense:
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         # a text without a word that the model knows is like no other: its cosine is 0
         return table / np.where(lengths > 0, lengths, 1.0)
-
-    @contextmanager
-    def _encoder_of(self, side: _Side, blocks: list[list[str]], on: object) -> Iterator[Encoder]:
-        """The encoder of these blocks: the own one, or for documents the workers of a cluster."""
-        if on is None or not blocks:
-            yield side.encoder
-            return
-        import evenrank
-
-        wanted = blocks if side.cache is None else [side.cache.unknown(block) for block in blocks]
-        with (
-            evenrank.open_executor(on) as executor,
-            encoding_ahead(self._given, self._batch, executor, wanted) as ahead,
-        ):
-            yield ahead
 
     def _block(self, block: list[str], ids: list[str], encoder: Encoder, cache: VectorCache | None) -> Floats:
         def encode(missing: list[str]) -> Floats:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from evenrank.arrays import Floats
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
 from evenrank.tables import Interval, Table
@@ -45,26 +42,3 @@ def accuracy_table(found: Mapping[str, Accuracy]) -> Table:
         ),
         meaning="The axis tells the two sides apart where its accuracy is well above chance.",
     )
-
-
-def share_right(scores: Floats, first: npt.NDArray[np.bool_]) -> float:
-    """The larger share of documents on the right side under the two orientations of the axis.
-
-    ``first`` marks the documents of the first perspective. A score of 0 is on no side and wrong under both.
-
-    >>> share_right(np.array([2.0, 1.0, -1.0, 0.0]), np.array([True, True, False, False]))
-    0.75
-    """
-    one = ((scores > 0) & first) | ((scores < 0) & ~first)
-    other = ((scores < 0) & first) | ((scores > 0) & ~first)
-    return float(max(one.mean(), other.mean()))
-
-
-def chance_share(
-    scores: Floats, first: npt.NDArray[np.bool_], generator: np.random.Generator, draws: int = 1000
-) -> float:
-    """The mean of ``share_right`` over labels permuted among the documents."""
-    labels = generator.permuted(np.tile(first, (draws, 1)), axis=1)  # (B, N)
-    one = (((scores > 0) & labels) | ((scores < 0) & ~labels)).mean(axis=1)
-    other = (((scores < 0) & labels) | ((scores > 0) & ~labels)).mean(axis=1)
-    return float(np.maximum(one, other).mean())

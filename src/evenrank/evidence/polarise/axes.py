@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 
 ONE_DOCUMENT = "one document only"
 NO_SPREAD = "all documents are alike"
@@ -75,19 +74,12 @@ def project(vectors: Floats, axes: Axes) -> Floats:
     return projected
 
 
-def orientation(scores: Floats, first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> Floats:
+def orientation(scores: Floats, first: Bools, second: Bools) -> Floats:
     """(A,): the sign that makes the first perspective the more positive one; 1 where one is absent."""
     if not first.any() or not second.any():
         return np.ones(scores.shape[1])
     lead = scores[first].mean(axis=0) - scores[second].mean(axis=0)
     return np.where(lead < 0, -1.0, 1.0)
-
-
-def spurious_direction(one: Floats, other: Floats) -> Floats | None:
-    """The unit vector between the means of two sets of distractors, None where they are the same."""
-    between = one.mean(axis=0) - other.mean(axis=0)
-    length = float(np.linalg.norm(between))
-    return between / length if length > 0 else None
 
 
 def without_direction(vectors: Floats, direction: Floats) -> Floats:

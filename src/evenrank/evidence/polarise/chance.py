@@ -11,11 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 
-Bools = npt.NDArray[np.bool_]
 Rule = Callable[[Floats, Bools], Floats]
 """Scores (N,) and labels (B, N) give the share of right documents for every row of labels (B,)."""
 
@@ -54,9 +52,6 @@ def right_by_code(scores: Floats, labels: Bools) -> Floats:
         np.maximum((above & side).sum(axis=1), (below & side).sum(axis=1)) for side in (labels, ~labels)
     )
     return np.asarray(total, dtype=np.float64) / len(scores)
-
-
-RULES: dict[str, Rule] = {"text": right_by_text, "code": right_by_code}
 
 
 def against_chance(

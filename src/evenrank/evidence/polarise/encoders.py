@@ -16,13 +16,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
-from evenrank.evidence.polarise.model_modules import (
-    COSINE,
-    module_kinds,
-    sets_lengths,
-    similarity_of,
-    tells_queries_apart,
-)
+from evenrank.evidence.polarise.model_modules import COSINE, ROUTER, module_kinds, sets_lengths, similarity_of
 
 Encode = Callable[[Sequence[str]], Any]
 
@@ -113,7 +107,7 @@ def _sentence_transformer(name: str, batch: int) -> Encoder:
         return str(getattr(model(), "similarity_fn_name", None) or COSINE)
 
     kinds = module_kinds(Path(path))
-    if not tells_queries_apart(kinds):
+    if ROUTER not in kinds:
         lengths = sets_lengths(kinds)
         return Encoder(name, encoding("encode"), identity, sets_lengths=lengths, similarity=similarity)
     return Encoder(

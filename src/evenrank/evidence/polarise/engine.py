@@ -8,25 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
 from evenrank.errors import DataError, ParameterError, few
-from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, chance_share, share_right
-from evenrank.evidence.polarise.axes import (
-    Axes,
-    fit_axes,
-    orientation,
-    project,
-    spurious_direction,
-    without_direction,
-)
+from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table
+from evenrank.evidence.polarise.axes import Axes, fit_axes, orientation, project, without_direction
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, Encoder, as_encoder, checked, longest_first
+from evenrank.evidence.polarise.chance import right_by_text
+from evenrank.evidence.polarise.encoders import MINILM, as_encoder, checked, longest_first
 from evenrank.evidence.polarise.held_out import FittedQuery
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
-from evenrank.evidence.polarise.spread import encoding_ahead
+from evenrank.evidence.polarise.spread import encoding
 from evenrank.evidence.polarise.vectors import as_vectors
 from evenrank.ids import positions
 from evenrank.tables import Table
@@ -35,6 +28,7 @@ Progress = Callable[[int, int], None]
 """Called with how many texts are encoded, of how many."""
 
 TEXTS_AT_ONCE = 512
+SHUFFLES = 1000  # of labels, for the accuracy by chance
 NO_DOCUMENTS = "no documents to fit an axis to"
 
 
@@ -140,26 +134,22 @@ def polarise_with_accuracy(
         vectors = _encoded(everything, encoder, batch, cache, progress, on)
     else:
         vectors = [given.of(part.doc_ids) for part in everything]
-    fit_vectors = vectors[0]
-    placed_vectors = vectors[0] if placed is fit else vectors[1]
-    said = vectors[1 if other is None else 2] if sentences is not None else None
+    said = vectors[1 if other is None else 2] if sentences is not None else np.empty((0, 0))
     if removed is not None:
         direction = _distractor_direction(removed, vectors[-1])
-        fit_vectors, placed_vectors = (without_direction(v, direction) for v in (fit_vectors, placed_vectors))
-    fitted, without, unturned = _fit(fit, fit_vectors, axes, labelled)
-    if sentences is not None and said is not None and sides is not None:
-        unturned = _turn_by(fitted, fit, sentences, said, sides)
-    where = positions(fit.query_ids)
+        vectors[:2] = (without_direction(own, direction) for own in vectors[:2])
+    fit_vectors, placed_vectors = vectors[0], vectors[0 if other is None else 1]
+    by = None if sentences is None or sides is None else _leads(sentences, said, sides)
+    fitted, without, unturned = _fit(fit, fit_vectors, axes, labelled, by)
 
     def place(part: Opinions, vectors: Floats) -> Polarity:
         scores, missing = np.zeros((len(part), axes)), dict(without)
         for code, query in enumerate(part.query_ids):
-            own = fitted.get(where.get(query, -1))
-            if own is None:
+            if query not in fitted:
                 missing.setdefault(query, NO_DOCUMENTS)
                 continue
             rows = part.rows(code)
-            scores[rows] = project(vectors[rows], own)
+            scores[rows] = project(vectors[rows], fitted[query])
         return Polarity.build(
             list(part.doc_ids),
             scores,
@@ -169,73 +159,114 @@ def polarise_with_accuracy(
             source=part.source,
         )
 
+    queries, accuracy = _of_fitted(fit, fit_vectors, fitted, labelled, seed)
     return PolariseResult(
         place(placed, placed_vectors),
-        _accuracy(fit, fit_vectors, fitted, labelled, seed),
+        accuracy,
         unturned,
-        None if placed is fit else place(fit, fit_vectors),
-        _fitted_queries(fit, fit_vectors, fitted, labelled),
-        {} if other is None or sides is None else _placed_right(placed, placed_vectors, fitted, where, sides),
+        None if other is None else place(fit, fit_vectors),
+        queries,
+        {} if other is None or sides is None else _placed_right(other, placed_vectors, fitted, sides),
     )
 
 
-def _turn_by(
-    fitted: dict[int, Axes], fit: Opinions, sentences: Opinions, said: Floats, sides: tuple[str, str]
-) -> tuple[str, ...]:
-    """Turn every axis so that the sentence of the first perspective lies further along it than that of the
-    second; the queries without both sentences are given back."""
-    known = {(sentences.query_ids[code], side): row for row, (code, side) in enumerate(
-        zip(sentences.query_codes.tolist(), sentences.perspectives or (), strict=True)
-    )}  # fmt: skip
-    unturned = []
-    for code, axes in fitted.items():
-        query = fit.query_ids[code]
-        rows = [known.get((query, side)) for side in sides]
-        if rows[0] is None or rows[1] is None:
-            unturned.append(query)
-            continue
-        lead = (said[rows[0]] - said[rows[1]]) @ axes.directions.T  # (A,)
-        turn = np.where(lead < 0, -1.0, 1.0)
-        fitted[code] = Axes(axes.centre, axes.directions * turn[:, None])
-    return tuple(unturned)
-
-
-def _fitted_queries(
-    fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], sides: tuple[str, str] | None
-) -> tuple[FittedQuery, ...]:
-    found = []
-    for code, axes in fitted.items():
+def _fit(
+    fit: Opinions,
+    vectors: Floats,
+    count: int,
+    sides: tuple[str, str] | None,
+    leads: Mapping[str, Floats] | None,
+) -> tuple[dict[str, Axes], dict[str, str], tuple[str, ...]]:
+    """The axes of every query that has them, why others have none, and the queries where nothing says which
+    side is positive: neither documents of both sides, nor ``leads``, by which axes are turned if given."""
+    fitted: dict[str, Axes] = {}
+    without: dict[str, str] = {}
+    unturned: list[str] = []
+    takes = fit.taking(sides)
+    for code, query in enumerate(fit.query_ids):
         rows = fit.rows(code)
-        first = None
-        if sides is not None and fit.perspectives is not None:
-            one, other = (_takes(fit, rows, side) for side in sides)
-            first = one if one.any() and other.any() and (one | other).all() else None
-        names = tuple(fit.doc_ids[row] for row in rows.tolist())
-        scores = project(vectors[rows], axes)[:, 0]
-        found.append(FittedQuery(fit.query_ids[code], names, vectors[rows], scores, first))
-    return tuple(found)
+        found = fit_axes(vectors[rows], count)
+        if isinstance(found, str):
+            without[query] = found
+            continue
+        first, second = takes[:, rows]
+        turn = orientation(project(vectors[rows], found), first, second)
+        directions = found.directions * turn[:, None]
+        if leads is not None and query in leads:
+            directions = directions * np.where(leads[query] @ directions.T < 0, -1.0, 1.0)[:, None]
+        elif leads is not None or (sides is not None and not (first.any() and second.any())):
+            unturned.append(query)
+        fitted[query] = Axes(found.centre, directions)
+    return fitted, without, tuple(unturned)
+
+
+def _leads(sentences: Opinions, vectors: Floats, sides: tuple[str, str]) -> dict[str, Floats]:
+    """For queries with a sentence of each side, what the first one has and the second one has not."""
+    takes, found = sentences.taking(sides), {}
+    for code, query in enumerate(sentences.query_ids):
+        rows = sentences.rows(code)
+        first, second = (vectors[rows[own]] for own in takes[:, rows])
+        if len(first) and len(second):
+            found[query] = first[-1] - second[-1]
+    return found
+
+
+def _of_fitted(
+    fit: Opinions, vectors: Floats, fitted: Mapping[str, Axes], sides: tuple[str, str] | None, seed: int
+) -> tuple[tuple[FittedQuery, ...], Accuracy | None]:
+    """What the axes were fitted to, and the accuracy of the first axis, over the queries that have documents
+    of both sides."""
+    generator = np.random.default_rng(seed)
+    queries, names, values, chance = list[FittedQuery](), list[str](), list[float](), list[float]()
+    takes = fit.taking(sides)
+    for code, query in enumerate(fit.query_ids):
+        if query not in fitted:
+            continue
+        rows = fit.rows(code)
+        scores = project(vectors[rows], fitted[query])[:, 0]
+        first, second = takes[:, rows]
+        named, both = first | second, bool(first.any() and second.any())
+        if both:
+            labels = first[named]
+            shuffled = generator.permuted(np.tile(labels, (SHUFFLES, 1)), axis=1)
+            names.append(query)
+            values.append(float(right_by_text(scores[named], labels[None])[0]))
+            chance.append(float(right_by_text(scores[named], shuffled).mean()))
+        documents = tuple(fit.doc_ids[row] for row in rows.tolist())
+        whole = first if both and named.all() else None
+        queries.append(FittedQuery(query, documents, vectors[rows], scores, whole))
+    found = Accuracy(tuple(names), np.array(values), np.array(chance)) if names else None
+    return tuple(queries), found
 
 
 def _placed_right(
-    placed: Opinions,
-    vectors: Floats,
-    fitted: Mapping[int, Axes],
-    where: Mapping[str, int],
-    sides: tuple[str, str],
+    placed: Opinions, vectors: Floats, fitted: Mapping[str, Axes], sides: tuple[str, str]
 ) -> dict[str, float]:
     """The share of placed documents on the side that they name, for queries that name both."""
     found: dict[str, float] = {}
-    if placed.perspectives is None:
-        return found
+    takes = placed.taking(sides)
     for code, query in enumerate(placed.query_ids):
-        axes = fitted.get(where.get(query, -1))
         rows = placed.rows(code)
-        one, other = (_takes(placed, rows, side) for side in sides)
-        if axes is None or not one.any() or not other.any():
-            continue
-        scores = project(vectors[rows], axes)[:, 0]
-        found[query] = float((((scores > 0) & one) | ((scores < 0) & other))[one | other].mean())
+        one, other = takes[:, rows]
+        if query in fitted and one.any() and other.any():
+            scores = project(vectors[rows], fitted[query])[:, 0]
+            found[query] = float((((scores > 0) & one) | ((scores < 0) & other))[one | other].mean())
     return found
+
+
+def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
+    """The unit vector between the means of two sets of distractors."""
+    if removed.sides is None:
+        raise DataError(
+            "distractors need a perspective for every document: two sets that differ in something else"
+        )
+    one, other = removed.taking(removed.sides)
+    between = vectors[one].mean(axis=0) - vectors[other].mean(axis=0)
+    length = float(np.linalg.norm(between))
+    if length == 0:
+        raise DataError("the two sets of distractors have the same mean: there is no direction to remove")
+    direction: Floats = between / length
+    return direction
 
 
 def _encoded(
@@ -247,119 +278,30 @@ def _encoded(
     on: object,
 ) -> list[Floats]:
     """Vectors of all parts; every text is encoded once."""
-    encoder = as_encoder(given, batch=batch)
+    own = as_encoder(given, batch=batch)
     names: dict[str, str] = {}  # the first document of each text
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    names = {text: names[text] for text in longest_first(names)}
-    texts = list(names)
-    kept = None
-    if cache is not None and encoder.identity is not None:
-        kept = VectorCache(cache, encoder.identity)
-    if on is None:
-        everything = _in_blocks(names, encoder, kept, cache, progress)
-    else:
-        import evenrank
+    texts = longest_first(names)
+    blocks = [texts[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(texts), TEXTS_AT_ONCE)]
+    kept = None if cache is None or own.identity is None else VectorCache(cache, own.identity)
+    found: list[Floats] = []
+    with encoding(own, blocks, given, batch, kept, on) as encoder:
+        for block in blocks:
+            width = found[0].shape[1] if found else None
 
-        blocks = [texts[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(texts), TEXTS_AT_ONCE)]
-        wanted = blocks if kept is None else [kept.unknown(block) for block in blocks]
-        with (
-            evenrank.open_executor(on) as executor,
-            encoding_ahead(given, batch, executor, wanted) as ahead,
-        ):
-            everything = _in_blocks(names, ahead, kept, cache, progress)
-    place = positions(texts)
+            def encode(wanted: list[str], width: int | None = width) -> Floats:
+                ids = [names[text] for text in wanted]
+                return checked(encoder.encode(wanted), ids, width, f"encoder {encoder.name!r}")
+
+            found.append(encode(block) if kept is None else kept.encode(block, encode))
+            if found[-1].shape[1] != found[0].shape[1]:
+                raise DataError(
+                    f"{cache}: holds vectors of {encoder.name!r} of widths {found[0].shape[1]} and "
+                    f"{found[-1].shape[1]}, which do not compare: use another folder"
+                )
+            if progress is not None:
+                progress(sum(map(len, found)), len(texts))
+    everything, place = np.concatenate(found), positions(texts)
     return [everything[[place[text] for text in part.texts or ()]] for part in parts]
-
-
-def _in_blocks(
-    names: Mapping[str, str],
-    encoder: Encoder,
-    kept: VectorCache | None,
-    cache: str | os.PathLike[str] | None,
-    progress: Progress | None,
-) -> Floats:
-    """The vectors of texts, each of which has the name of a document."""
-    texts = list(names)
-    blocks: list[Floats] = []
-    for begin in range(0, len(texts), TEXTS_AT_ONCE):
-        block = texts[begin : begin + TEXTS_AT_ONCE]
-        width = blocks[0].shape[1] if blocks else None
-
-        def encode(wanted: list[str], width: int | None = width) -> Floats:
-            ids = [names[text] for text in wanted]
-            return checked(encoder.encode(wanted), ids, width, f"encoder {encoder.name!r}")
-
-        blocks.append(encode(block) if kept is None else kept.encode(block, encode))
-        if blocks[-1].shape[1] != blocks[0].shape[1]:
-            raise DataError(
-                f"{cache}: holds vectors of {encoder.name!r} of widths {blocks[0].shape[1]} and "
-                f"{blocks[-1].shape[1]}, which do not compare: use another folder"
-            )
-        if progress is not None:
-            progress(begin + len(block), len(texts))
-    return np.concatenate(blocks)
-
-
-def _fit(
-    fit: Opinions, vectors: Floats, count: int, sides: tuple[str, str] | None
-) -> tuple[dict[int, Axes], dict[str, str], tuple[str, ...]]:
-    """The axes of every query that has them, why others have none, and where perspectives do not say
-    which side is positive."""
-    fitted: dict[int, Axes] = {}
-    unturned: list[str] = []
-    without: dict[str, str] = {}
-    for code, query in enumerate(fit.query_ids):
-        rows = fit.rows(code)
-        found = fit_axes(vectors[rows], count)
-        if isinstance(found, str):
-            without[query] = found
-            continue
-        if sides is not None:
-            first, second = (_takes(fit, rows, side) for side in sides)
-            if not first.any() or not second.any():
-                unturned.append(query)
-            turn = orientation(project(vectors[rows], found), first, second)
-            found = Axes(found.centre, found.directions * turn[:, None])
-        fitted[code] = found
-    return fitted, without, tuple(unturned)
-
-
-def _takes(fit: Opinions, rows: npt.NDArray[np.int64], side: str) -> npt.NDArray[np.bool_]:
-    named = fit.perspectives or ()
-    return np.array([named[row] == side for row in rows.tolist()], dtype=bool)
-
-
-def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
-    sides = removed.sides
-    if sides is None:
-        raise DataError(
-            "distractors need a perspective for every document: two sets that differ in something else"
-        )
-    everywhere = np.arange(len(removed))
-    direction = spurious_direction(*(vectors[_takes(removed, everywhere, side)] for side in sides))
-    if direction is None:
-        raise DataError("the two sets of distractors have the same mean: there is no direction to remove")
-    return direction
-
-
-def _accuracy(
-    fit: Opinions, vectors: Floats, fitted: Mapping[int, Axes], sides: tuple[str, str] | None, seed: int
-) -> Accuracy | None:
-    """Of the first axis, for the queries that have documents of both perspectives."""
-    if sides is None:
-        return None
-    generator = np.random.default_rng(seed)
-    queries, values, chance = [], [], []
-    for code, axes in fitted.items():
-        rows = fit.rows(code)
-        first, second = (_takes(fit, rows, side) for side in sides)
-        if not first.any() or not second.any():
-            continue
-        named = first | second
-        scores = project(vectors[rows], axes)[named, 0]
-        queries.append(fit.query_ids[code])
-        values.append(share_right(scores, first[named]))
-        chance.append(chance_share(scores, first[named], generator))
-    return Accuracy(tuple(queries), np.array(values), np.array(chance)) if queries else None

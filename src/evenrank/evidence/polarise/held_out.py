@@ -7,11 +7,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.evidence.polarise.axes import fit_axes, orientation, project
-from evenrank.evidence.polarise.chance import Bools
 
 
 class FittedQuery(NamedTuple):
@@ -90,6 +88,6 @@ def _stability(vectors: Floats) -> float:
     return float(np.mean(found))
 
 
-def _same(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+def _same(one: Floats, other: Floats) -> float:
     """The share of documents on one side by both, under the better of the two directions."""
     return float(max((one == other).mean(), (one == -other).mean()))

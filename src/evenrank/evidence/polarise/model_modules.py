@@ -11,7 +11,7 @@ from evenrank.files import regular_file
 MODULES = "modules.json"
 SIMILARITY = "config_sentence_transformers.json"
 COSINE, DOT = "cosine", "dot"
-NORMALIZE, ROUTER = "Normalize", "Router"
+NORMALIZE, ROUTER = "Normalize", "Router"  # the second sends queries and documents different ways
 _TRANSFORMER, _POOLING = "Transformer", "Pooling"
 _MEAN = [_POOLING, {"mode": ["mean"]}]
 _POOLING_MODES = {  # as older versions of the library write them, in the order of their vectors
@@ -43,11 +43,6 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
 
 def _kind(name: object) -> str:
     return str(name).rpartition(".")[2]
-
-
-def tells_queries_apart(kinds: list[str]) -> bool:
-    """Whether queries and documents take different ways through the modules."""
-    return ROUTER in kinds
 
 
 def sets_lengths(kinds: list[str]) -> bool:

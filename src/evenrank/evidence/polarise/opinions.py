@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.arrays import Int64s
+from evenrank.arrays import Bools, Int64s
 from evenrank.data.qrels import repeated_pairs
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, encode_first_seen
@@ -52,6 +52,11 @@ class Opinions:
     def _by_query(self) -> tuple[Int64s, Int64s]:
         order = np.argsort(self.query_codes, kind="stable")
         return order, np.searchsorted(self.query_codes[order], np.arange(len(self.query_ids) + 1))
+
+    def taking(self, sides: tuple[str, str] | None) -> Bools:
+        """(2, N): which documents take the one side, and which the other."""
+        named = np.array(self.perspectives or [None] * len(self), dtype=object)
+        return np.stack([named == side for side in sides or ("", "")])
 
     @property
     def sides(self) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Texts encoded by the workers of an executor, in the blocks and the order in which they are asked for here.
+"""Texts encoded by the workers of a cluster, in the blocks and the order in which they are asked for here.
 
 A block is what one call of the model encodes here, so that workers give the vectors that this process would
 have given. Results are handed over in order, and blocks that are behind wait; so vectors can be kept in a
@@ -7,15 +7,16 @@ cache while others are still being encoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.errors import DataError, EvenrankError, ParameterError
+from evenrank.errors import DataError, EvenrankError
+from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import Encoder, as_encoder
 from evenrank.io.executor import Executor
 
@@ -37,45 +38,49 @@ def encode_block(task: EncodeTask) -> Any:
 
 
 @contextmanager
-def encoding_ahead(
-    given: Any, batch: int, executor: Executor, blocks: Sequence[list[str]]
+def encoding(
+    encoder: Encoder,
+    blocks: Sequence[list[str]],
+    given: Any,
+    batch: int,
+    cache: VectorCache | None,
+    on: object,
 ) -> Iterator[Encoder]:
-    """An encoder of these blocks, each asked for once and in their order."""
-    own = as_encoder(given, batch=batch)
-    tasks = [EncodeTask(_for_workers(given), batch, block) for block in blocks if block]
-    results = executor.run(encode_block, tasks)
-    ready: dict[int, Any] = {}
-    asked = iter(range(len(tasks)))
+    """The encoder of these blocks: ``on`` a cluster, one that is asked for each of them once and in their
+    order, without the texts that the cache knows. ``given`` is what the encoder was made of."""
+    if on is None:
+        yield encoder
+        return
+    import evenrank
 
-    def encode(texts: Sequence[str]) -> Any:
-        place = next(asked)
-        if tasks[place].texts != list(texts):
-            raise ParameterError("blocks of texts are asked for in another order than was said")
-        while place not in ready:
-            arrived = next(results, None)
-            if arrived is None:
-                raise EvenrankError(f"{executor.name} ended without the vectors of all texts: try again")
-            ready[arrived[0]] = arrived[1]
-        found = ready.pop(place)
-        if isinstance(found, DataError):
-            raise found
-        return found
-
-    try:
-        yield Encoder(own.name, encode, own.identity)
-    finally:
-        close = getattr(results, "close", None)
-        if close is not None:
-            close()
-
-
-def _for_workers(given: Any) -> Any:
-    """Workers need not stand in the same folder."""
     if isinstance(given, Encoder):
-        return given.encode
-    if not callable(given) and Path(given).expanduser().is_dir():
-        return str(Path(given).expanduser().resolve())
-    return given if callable(given) else str(given)
+        given = given.encode
+    elif not callable(given):  # workers need not stand in the same folder
+        folder = Path(given).expanduser()
+        given = str(folder.resolve() if folder.is_dir() else given)
+    wanted = [block if cache is None else cache.unknown(block) for block in blocks]
+    tasks = [EncodeTask(given, batch, block) for block in wanted if block]
+    with evenrank.open_executor(on) as executor, closing(_in_order(executor, tasks)) as vectors:
+        yield Encoder(encoder.name, lambda texts: next(vectors), encoder.identity)
+
+
+def _in_order(executor: Executor, tasks: Sequence[EncodeTask]) -> Generator[Any]:
+    ready: dict[int, Any] = {}
+    results = executor.run(encode_block, tasks)
+    try:
+        for place in range(len(tasks)):
+            while place not in ready:
+                arrived = next(results, None)
+                if arrived is None:
+                    raise EvenrankError(f"{executor.name} ended without the vectors of all texts: try again")
+                ready[arrived[0]] = arrived[1]
+            found = ready.pop(place)
+            if isinstance(found, DataError):
+                raise found
+            yield found
+    finally:
+        if isinstance(results, Generator):
+            results.close()
 
 
 @lru_cache(maxsize=2)
