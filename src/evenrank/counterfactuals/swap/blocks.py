@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -193,12 +192,13 @@ class KernelBlocks(BlockSwapper):
         documents = np.unique(terms.documents[~plain])
         firsts = np.searchsorted(terms.documents, documents).tolist()
         lasts = np.searchsorted(terms.documents, documents, side="right").tolist()
-        olds, found, places = [], [], []
+        olds, found = [], []
+        places: list[range | Int64s] = []  # of each text, where each character is in its bytes
         for document, first, last in zip(documents.tolist(), firsts, lasts, strict=True):
             start = int(texts.starts[document])
             raw = bytes(texts.data[start : texts.ends[document]])
             olds.append(raw.decode())
-            places.append(_character_places(raw))
+            places.append(range(len(raw) + 1) if raw.isascii() else _character_places(raw))
             found.append(self._found(terms, first, last, start, places[-1]))
         news = resolved(olds, found, self.swapper.tagger)
         for document, first, old, own, there, becomes in zip(
@@ -210,11 +210,13 @@ class KernelBlocks(BlockSwapper):
                     for change in changes_of(old, [term], [new]):
                         yield document, start + own[change.start], start + own[change.end], change
 
-    def _found(self, terms: _Terms, first: int, last: int, start: int, places: Sequence[int]) -> list[Found]:
+    def _found(self, terms: _Terms, first: int, last: int, start: int, places: range | Int64s) -> list[Found]:
         """The terms of the document that begins at ``start``, with places in characters."""
         codes, rows, sizes = (own[first:last].tolist() for own in (terms.codes, terms.rows, terms.sizes))
-        edges = (terms.words[rows[0] : rows[-1] + sizes[-1]] - start).tolist()
-        spans = [(bisect_left(places, begin), bisect_left(places, end)) for begin, end in edges]
+        edges = terms.words[rows[0] : rows[-1] + sizes[-1]] - start
+        if not isinstance(places, range):
+            edges = places.searchsorted(edges)
+        spans = list(map(tuple, edges.tolist()))
         return [
             Found(tuple(spans[row - rows[0] : row - rows[0] + size]), self._entries[code][1])
             for code, row, size in zip(codes, rows, sizes, strict=True)
@@ -231,12 +233,10 @@ class _Terms(NamedTuple):
     words: npt.NDArray[np.int64]  # (W, 2): where each word starts and ends
 
 
-def _character_places(raw: bytes) -> Sequence[int]:
+def _character_places(raw: bytes) -> Int64s:
     """Where each character of a text in UTF-8 begins, and where the last one ends."""
-    if raw.isascii():
-        return range(len(raw) + 1)
-    first = (np.frombuffer(raw, np.uint8) & 0xC0) != 0x80
-    return [*np.flatnonzero(first).tolist(), len(raw)]
+    begins = (np.frombuffer(raw, np.uint8) & 0xC0) != 0x80
+    return np.append(np.flatnonzero(begins), len(raw))
 
 
 def _with_room(texts: Texts, begin: int, end: int) -> tuple[Texts, int, int]:
