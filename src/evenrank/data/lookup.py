@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,176 +9,124 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Bools, Int64s, UInt64s, values_of
+from evenrank.arrays import Int64s, UInt64s, integers, values_of
+from evenrank.errors import PROBLEMS_SHOWN
 from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same, take
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
-_HALF = np.uint64(32)
-_LENGTH = np.uint64((1 << 32) - 1)
-_FREE = np.uint64((1 << 64) - 1)  # in place of row and length: no row is there
-_SLOTS_A_ROW = 3  # more is hardly faster, and takes more memory
+_LAST = np.uint64((1 << 64) - 1)
+_MOST_BITS = 26  # of a key, to say where to look first: 256 MB
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
 _FEW = 1 / 20  # of the rows: so few ids are found faster by one pass over the table than by an index of it
-_MANY_TIMES = 4  # the rows: so many pairs are looked for that a first look at a few bits of their keys pays
-_PASSES = 8  # over the table before an index is made after all, which costs about twenty
-
-
-def _low_bits(keys: UInt64s, count: int) -> Int64s:
-    """The last bits of keys, as places among ``count``, which is a power of two."""
-    return (keys & np.uint64(count - 1)).view(np.int64)
-
-
-def _by_leading_half(keys: UInt64s) -> Int64s:
-    """Rows in the order of the leading halves of their keys: sixteen bits at a time, which needs no
-    comparisons and a third of the time."""
-    half = (keys >> _HALF).astype(np.uint32)
-    order = np.argsort(half.astype(np.uint16), kind="stable")
-    leading = (half >> np.uint32(16)).astype(np.uint16)
-    found: Int64s = order[np.argsort(leading[order], kind="stable")]
-    return found
 
 
 class PairIndex:
     """Rows of a table by (query code, document id); for a table by document, all query codes are 0.
 
-    Keys are 64-bit hashes, each in a slot that its leading bits give, or in the next free one behind: a
-    look-up reads memory once, mostly, since row and length of the id stand beside the key. Ids of up to
-    eight bytes are one to one with their hashes; longer ones are compared themselves, so that a collision
-    costs time, not correctness.
+    Keys are 64-bit hashes in their order, and a table says where those with the same leading bits begin: a
+    look-up reads mostly one key. Ids of up to eight bytes are one to one with their hashes; longer ones are
+    compared themselves, so that a collision costs time, not correctness.
 
-    The index of a large table is made when it pays: a few ids are looked for the other way round, by one
-    pass over the table that asks of each row whether it is among them.
+    The index of a large table is made when it pays: a few ids are looked for the other way round the first
+    time, by one pass over the table that asks of each row whether it is among them.
     """
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
         self._query_codes = query_codes
         self._doc_ids = doc_ids
-        self._records: npt.NDArray[np.void] | None = None
-        self._passes = 0
+        self._rows: Int64s | None = None  # in the order of their keys, when the index is made
+        self._asked = False
 
     def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
         """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
-        few = len(hashes) < _FEW * len(self._doc_ids)
-        if self._records is None and few and self._passes < _PASSES:
-            self._passes += 1
-            return self._locate_by_a_pass(query_codes, doc_ids, hashes)
-        return self._locate_by_hash(query_codes, doc_ids, hashes)
+        if self._rows is None and not self._asked and len(hashes) < _FEW * len(self._doc_ids):
+            self._asked = True
+            wanted = pc.is_in(self._doc_ids, value_set=doc_ids.array().unique())
+            rows = np.flatnonzero(values_of(wanted))
+            part = PairIndex(self._query_codes[rows], take(self._doc_ids, rows))
+            found = part._located(query_codes, doc_ids, hashes)
+            return np.append(rows, -1)[found]
+        return self._located(query_codes, doc_ids, hashes)
 
-    def _locate_by_a_pass(
-        self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s
-    ) -> Int64s:
-        """As ``locate``, by an index of only those rows whose document is asked for."""
-        asked = pc.is_in(self._doc_ids, value_set=doc_ids.array().unique())
-        rows = np.flatnonzero(values_of(asked))
-        part = PairIndex(self._query_codes[rows], take(self._doc_ids, rows))
-        found = part._locate_by_hash(query_codes, doc_ids, hashes)
-        there = found >= 0
-        found[there] = rows[found[there]]
-        return found
-
-    def _make_records(self) -> npt.NDArray[np.void]:
+    def _made(self) -> Int64s:
         keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
-        self._size = np.uint64(max(1, _SLOTS_A_ROW * len(keys)))
-        order = _by_leading_half(keys)
-        # keys in order stay in order: each moves behind the one before, if that has come so far
-        steps = np.arange(len(keys))
-        sorted_keys = keys[order]
-        slots = np.maximum.accumulate(self._slots(sorted_keys) - steps) + steps
-        count = max(int(self._size), int(slots[-1]) + 1 if len(slots) else 0) + 1  # the last one stays free
-        records = np.full((count, 2), _FREE)
-        records[slots, 0] = sorted_keys
-        lengths = lengths_of(self._doc_ids).astype(np.uint64)
-        records[slots, 1] = (steps.astype(np.uint64) << _HALF | lengths)[order]
-        return records.view("V16")[:, 0]  # moved as one
+        rows = np.argsort(keys)
+        self._keys = np.append(keys[rows], _LAST)  # behind the last row stands a key that ends any search
+        bits = min(_MOST_BITS, max(4, (2 * len(keys)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        counts = np.bincount((keys >> self._shift).view(np.int64), minlength=1 << bits)
+        self._starts = (np.cumsum(counts) - counts).astype(np.int32)
+        self._lengths = lengths_of(self._doc_ids)
+        return rows
 
-    @cached_property
-    def _seen(self) -> Bools:
-        """For the last bits of a key, whether any row has them."""
-        seen = np.zeros(1 << (4 * len(self._doc_ids)).bit_length(), dtype=bool)
-        keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
-        seen[_low_bits(keys, len(seen))] = True
-        return seen
-
-    def _slots(self, keys: UInt64s) -> Int64s:
-        """Where to look first: the leading half of a key, as a fraction of all slots."""
-        slots: Int64s = ((keys >> _HALF) * self._size >> _HALF).astype(np.int64)
-        return slots
-
-    def _locate_by_hash(
-        self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s
-    ) -> Int64s:
-        if self._records is None:
-            self._records = self._make_records()
+    def _located(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
+        if self._rows is None:
+            self._rows = self._made()
         found = np.full(len(hashes), -1, dtype=np.int64)
-        # where most pairs are not there, as most documents are not judged, a few bits of a key tell so
-        seen = self._seen if len(hashes) > _MANY_TIMES * len(self._doc_ids) else None
         for begin in range(0, len(hashes), _PAIRS_AT_ONCE):
-            pairs = np.arange(begin, min(begin + _PAIRS_AT_ONCE, len(hashes)))  # those still looked for
             keys = hashes[begin : begin + _PAIRS_AT_ONCE]
+            pairs = np.arange(begin, begin + len(keys))  # those still looked for
             keys = keys + (_NO_QUERY if query_codes is None else mix_codes(query_codes[pairs]))
-            if seen is not None:
-                likely = np.flatnonzero(seen.take(_low_bits(keys, len(seen))))
-                pairs, keys = pairs[likely], keys[likely]
-            lengths = lengths_of(doc_ids.strings, doc_ids.rows_at(pairs)).astype(np.uint64)
-            slots = self._slots(keys)
-            while len(pairs):  # as often as the longest row of taken slots is long
-                records = self._records.take(slots).view(np.uint64).reshape(-1, 2)
-                rest = records[:, 1]
-                right = (records[:, 0] == keys) & (rest & _LENGTH == lengths)
-                rows = (rest >> _HALF).astype(np.int64)
-                if query_codes is not None:
-                    likely = np.flatnonzero(right)
-                    right[likely] = self._query_codes[rows[likely]] == query_codes[pairs[likely]]
-                long = np.flatnonzero(right & (lengths > WHOLE_IN_HASH))
-                if len(long):
-                    asked = doc_ids.rows_at(pairs[long])
-                    right[long] = same(self._doc_ids, rows[long], doc_ids.strings, asked)
-                found[pairs[right]] = rows[right]
-                further = np.flatnonzero(~right & (rest != _FREE))
-                pairs, keys, lengths = pairs[further], keys[further], lengths[further]
-                slots = slots[further] + 1
+            at = self._starts.take((keys >> self._shift).view(np.int64)).astype(np.int64)
+            while len(pairs):  # as often as the most keys with the same leading bits
+                there = self._keys.take(at)
+                on = there < keys
+                alike = np.flatnonzero((there == keys) & (at < len(self._rows)))
+                rows, asked = self._rows.take(at[alike]), pairs[alike]
+                right = self._are(rows, query_codes, doc_ids, asked)
+                found[asked[right]] = rows[right]
+                on[alike[~right]] = True
+                on = np.flatnonzero(on)
+                pairs, keys, at = pairs[on], keys[on], at[on] + 1
         return found
 
+    def _are(
+        self, rows: Int64s, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, pairs: Int64s
+    ) -> npt.NDArray[np.bool_]:
+        """Whether each row is the pair whose key is equal to its own."""
+        asked = doc_ids.rows_at(pairs)
+        lengths = self._lengths.take(rows)
+        right: npt.NDArray[np.bool_] = lengths == lengths_of(doc_ids.strings, asked)
+        if query_codes is not None:
+            right &= self._query_codes[rows] == query_codes[pairs]
+        long = np.flatnonzero(right & (lengths > WHOLE_IN_HASH))
+        if len(long):
+            right[long] = same(self._doc_ids, rows[long], doc_ids.strings, asked[long])
+        return right
 
-def all_differ(query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> bool:
+
+def all_differ(
+    query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray, hashes: UInt64s | None = None
+) -> bool:
     """Whether no (query, document) stands twice. True is certain; False may be two ids of equal hash."""
-    keys = hash_strings(doc_ids)
+    keys = hash_strings(doc_ids) if hashes is None else hashes
     if query_codes.any():
-        keys ^= mix_codes(query_codes)
-    keys.sort()
+        keys = keys ^ mix_codes(query_codes)
+    keys = np.sort(keys)
     return not (keys[1:] == keys[:-1]).any()
 
 
 def repeated_pairs(
-    query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray, most: int
+    query_codes: npt.NDArray[Any],
+    doc_ids: pa.LargeStringArray,
+    most: int = PROBLEMS_SHOWN + 1,
+    hashes: UInt64s | None = None,
 ) -> list[tuple[int, int]]:
     """For rows whose (query, document) stands earlier: the first such row, and the row; at most ``most``.
 
-    Hashes find them, so that ten million rows without any take the memory of one more column.
+    ``hashes`` are those of the ids, where they are known. Hashes tell that there is none, so that ten million
+    rows without any take the memory of one more column.
     """
-    if all_differ(query_codes, doc_ids):
+    if all_differ(query_codes, doc_ids, hashes):
         return []
-    keys = hash_strings(doc_ids) ^ mix_codes(query_codes)
-    order = np.argsort(keys, kind="stable")
+    table = pa.table({"query": integers(query_codes), "document": doc_ids})
+    keys = [("query", "ascending"), ("document", "ascending")]
+    order = values_of(pc.sort_indices(table, sort_keys=keys)).astype(np.int64)  # like rows as they come
+    codes, ids = query_codes[order], take(doc_ids, order)
     fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = keys[order][1:] != keys[order][:-1]
+    alike = values_of(pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1)))
+    fresh[1:] = ~alike | (codes[1:] != codes[:-1])
     heads = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))  # where the like of a row begin
     places = np.flatnonzero(~fresh)
-    places = places[np.argsort(order[places], kind="stable")]
-    found: list[tuple[int, int]] = []
-    for place in places.tolist():
-        row = int(order[place])
-        alike = order[heads[place] : place].tolist()  # equal hashes: nearly always equal ids
-        first = next(
-            (
-                other
-                for other in alike
-                if query_codes[other] == query_codes[row] and doc_ids[other] == doc_ids[row]
-            ),
-            None,
-        )
-        if first is not None:
-            found.append((int(first), row))
-            if len(found) == most:
-                break
-    return found
+    places = places[np.argsort(order[places])][:most]
+    return list(zip(order[heads[places]].tolist(), order[places].tolist(), strict=True))

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from evenrank.arrays import Array, Floats, Int64s, lock, owned
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import PairIndex, repeated_pairs
 from evenrank.data.numbers import real_numbers
-from evenrank.data.qrels import fingerprint_columns, repeated_pairs
+from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_ids, encode_first_seen, places_among
 
@@ -81,8 +81,8 @@ class Polarity:
             for row in np.flatnonzero(~np.isfinite(table).all(axis=1))[: PROBLEMS_SHOWN + 1].tolist()
         ]
         problems += [
-            Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r} is listed twice")
-            for row in repeated_pairs(codes, doc_ids)[: PROBLEMS_SHOWN + 1].tolist()
+            Problem(row + 1, f"document {doc_ids[row].as_py()!r} is listed twice")
+            for _, row in repeated_pairs(codes, doc_ids)
         ]
         if problems:
             raise DataError.listing(name, sorted(problems, key=lambda problem: problem.line))

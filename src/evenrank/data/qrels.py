@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
-from evenrank.data.lookup import PairIndex, all_differ
+from evenrank.data.lookup import PairIndex, repeated_pairs
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, offsets_of, positions, take
@@ -59,12 +59,12 @@ class Qrels:
         keys = [("query", "ascending"), ("grade", "descending"), ("document", "descending")]
         order = values_of(pc.sort_indices(rows, sort_keys=keys))
         twice = repeated_pairs(codes, doc_ids)
-        if len(twice):
+        if twice:
             raise DataError.listing(
                 source or "qrels",
                 [
                     Problem(row + 1, f"document {doc_ids[row].as_py()!r} is judged twice for query {query!r}")
-                    for row in twice[:21].tolist()
+                    for _, row in twice
                     for query in [query_ids[codes[row]]]
                 ],
             )
@@ -201,19 +201,6 @@ def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
     lengths = np.where(codes >= 0, np.diff(offsets)[codes], 0)
     rows = ragged(offsets[:-1][codes], lengths)
     return rows, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def repeated_pairs(codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> Int64s:
-    """Rows whose (query, document) stands earlier."""
-    if all_differ(codes, doc_ids):
-        return np.empty(0, np.int64)
-    rows = pa.table({"query": integers(codes), "document": doc_ids})
-    keys = [("query", "ascending"), ("document", "ascending")]
-    order = values_of(pc.sort_indices(rows, sort_keys=keys))
-    sorted_codes, sorted_ids = codes[order], take(doc_ids, order)
-    same = values_of(pc.equal(sorted_ids.slice(1), sorted_ids.slice(0, len(order) - 1)))
-    same = same & (sorted_codes[1:] == sorted_codes[:-1])
-    return np.sort(np.maximum(order[1:][same], order[:-1][same])).astype(np.int64)
 
 
 def fingerprint_columns(

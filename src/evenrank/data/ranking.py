@@ -1,4 +1,4 @@
-"""Bringing rows into rank order, and finding documents that stand twice in a list."""
+"""Bringing rows into rank order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, integers, values_of
-from evenrank.errors import PROBLEMS_SHOWN
+from evenrank.arrays import Int64s, integers, values_of
 from evenrank.ids import move, take
-
-_ROWS_AT_ONCE = 1 << 18  # a block that stays in the cache
 
 
 @dataclass(frozen=True)
@@ -49,16 +46,6 @@ class Order:
         if self.places is None or self.origins is None:
             return strings
         return move(strings, self.places, self.origins)
-
-    def input_rows(self, begin: int, end: int) -> list[int]:
-        """The rows of the input that stand at these places."""
-        if self.rows is not None:
-            return list(self.rows[begin:end].tolist())
-        rows = np.arange(begin, end)
-        if self.places is not None and self.origins is not None:
-            first, last = np.searchsorted(self.places, [begin, end])
-            rows[self.places[first:last] - begin] = self.origins[first:last]
-        return list(rows.tolist())
 
 
 def rank_order(
@@ -102,48 +89,3 @@ def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> boo
     if (after < before).any():
         return False
     return not ((scores[1:] > scores[:-1]) & (after == before)).any()
-
-
-def repeated_rows(
-    offsets: Int64s, doc_ids: pa.LargeStringArray, hashes: UInt64s, order: Order
-) -> list[tuple[int, int, str]]:
-    """Rows of the input whose document stands earlier in the same list, with query and document.
-
-    Hashes find the lists, ids confirm them.
-    """
-    found: list[tuple[int, int, str]] = []
-    for query in _lists_with_equal_hashes(offsets, hashes):
-        begin, end = int(offsets[query]), int(offsets[query + 1])
-        lines = order.input_rows(begin, end)
-        seen: set[str] = set()
-        for row, document in sorted(zip(lines, doc_ids.slice(begin, end - begin).to_pylist(), strict=True)):
-            if document in seen:
-                found.append((row, query, document))
-            seen.add(document)
-        if len(found) > PROBLEMS_SHOWN:
-            break
-    return found
-
-
-def _lists_with_equal_hashes(offsets: Int64s, hashes: UInt64s) -> list[int]:
-    suspects: list[int] = []
-    queries = len(offsets) - 1
-    first = 0
-    while first < queries:
-        # as many lists as fit, side by side as rows of a matrix; a long one takes few with it
-        last = int(np.searchsorted(offsets, offsets[first] + _ROWS_AT_ONCE, side="right")) - 1
-        last = min(max(last, first + 1), queries)
-        lengths = np.diff(offsets[first : last + 1])  # (q,)
-        width = int(lengths.max())
-        if len(lengths) * width > 4 * _ROWS_AT_ONCE:
-            last = first + max(1, _ROWS_AT_ONCE // width)
-            lengths = np.diff(offsets[first : last + 1])
-            width = int(lengths.max())
-        block = np.full((last - first, width), np.iinfo(np.uint64).max, dtype=np.uint64)  # (q, width)
-        inside = np.arange(width) < lengths[:, None]  # (q, width)
-        block[inside] = hashes[offsets[first] : offsets[last]]
-        block.sort(axis=1)
-        twice = (block[:, 1:] == block[:, :-1]) & inside[:, 1:]
-        suspects += [first + query for query in np.flatnonzero(twice.any(axis=1)).tolist()]
-        first = last
-    return suspects

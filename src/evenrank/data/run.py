@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged, values_of
 from evenrank.data.frames import to_pandas, to_polars
-from evenrank.data.ranking import rank_order, repeated_rows
+from evenrank.data.lookup import repeated_pairs
+from evenrank.data.ranking import rank_order
 from evenrank.errors import (
     PROBLEMS_SHOWN,
     DataError,
@@ -93,20 +94,23 @@ class Run:
         if problems:
             raise DataError.listing(source or name, problems)
         hashes = hash_strings(doc_ids)
+        twice = repeated_pairs(codes, doc_ids, hashes=hashes)
+        if twice:
+            raise DataError.listing(
+                source or name,
+                [
+                    Problem(
+                        row + 1,
+                        f"document {doc_ids[row].as_py()!r} is twice in query {query_ids[codes[row]]!r}",
+                    )
+                    for _, row in twice
+                ],
+            )
         order = rank_order(codes, values, doc_ids, by_id=ties == "trec")
         codes, values, hashes = order.apply(codes), order.apply(values), order.apply(hashes, own=True)
         doc_ids = order.apply_to_strings(doc_ids)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)
-        repeated = repeated_rows(offsets, doc_ids, hashes, order)
-        if repeated:
-            raise DataError.listing(
-                source or name,
-                [
-                    Problem(row + 1, f"document {document!r} is twice in query {query_ids[query]!r}")
-                    for row, query, document in sorted(repeated)
-                ],
-            )
         return cls(query_ids, offsets, doc_ids, values, name, ties, source, hashes)
 
     @cached_property

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from evenrank.arrays import Array, lock, owned
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairIndex
-from evenrank.data.qrels import fingerprint_columns, repeated_pairs
+from evenrank.data.lookup import PairIndex, repeated_pairs
+from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import DataError, InputTypeError, Problem
 from evenrank.ids import as_ids, as_strings, encode_first_seen, places_among
 
@@ -54,13 +54,10 @@ class DocumentTable:
             if len(codes) != len(doc_ids):
                 raise DataError(f"{name}: {len(codes)} queries, there are {len(doc_ids)} documents")
         twice = repeated_pairs(codes, doc_ids)
-        if len(twice):
+        if twice:
             raise DataError.listing(
                 name,
-                [
-                    Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r} is listed twice")
-                    for row in twice[:21].tolist()
-                ],
+                [Problem(row + 1, f"document {doc_ids[row].as_py()!r} is listed twice") for _, row in twice],
             )
         return cls(name, doc_ids, arrays, query_ids, codes)
 

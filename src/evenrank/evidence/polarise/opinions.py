@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.arrays import Bools, Int64s
-from evenrank.data.qrels import repeated_pairs
+from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, text_cells
@@ -181,12 +181,12 @@ def _built(
         raise DataError(f"{name}: no documents")
     codes, query_ids = encode_first_seen(queries)
     twice = repeated_pairs(codes, as_strings(list(documents)))
-    if len(twice):
+    if twice:
         raise DataError.listing(
             name,
             [
-                Problem(int(row) + 1, f"document {documents[row]!r} is twice in query {queries[row]!r}")
-                for row in twice[:21].tolist()
+                Problem(row + 1, f"document {documents[row]!r} is twice in query {queries[row]!r}")
+                for _, row in twice
             ],
         )
     written = None if texts is None else tuple(texts)
