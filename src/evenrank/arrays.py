@@ -50,6 +50,18 @@ def in_order(rows: npt.NDArray[Any], count: int) -> bool:
     return len(flat) == count and (count == 0 or flat[0] == 0) and bool((flat[1:] - flat[:-1] == 1).all())
 
 
+def rows_or_zero(values: npt.NDArray[Any], rows: Int64s) -> npt.NDArray[Any]:
+    """``values[rows]``, with zeros where the row is -1."""
+    if in_order(rows, len(values)):
+        return values.reshape(*rows.shape, *values.shape[1:])
+    there = rows >= 0
+    if there.all():
+        return values[rows]
+    out = np.zeros((*rows.shape, *values.shape[1:]), dtype=values.dtype)
+    out[there] = values[rows[there]]
+    return out
+
+
 def numbers(values: npt.NDArray[Any]) -> pa.Array:
     """An Arrow view of whole numbers or of fractions."""
     if values.dtype.kind != "f":

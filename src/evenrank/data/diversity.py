@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import PairRows
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, InputTypeError, Problem
@@ -22,7 +22,7 @@ from evenrank.ids import IdPlaces, StringRows, as_ids, encode_first_seen, positi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiversityQrels:
+class DiversityQrels(PairRows):
     """Judgements by intent: ``topic intent document grade``. A query knows its own intents only.
 
     Documents of a query stand by id, descending; ``grades`` has one entry for each judged intent.
@@ -120,10 +120,9 @@ class DiversityQrels:
     def query_positions(self) -> dict[str, int]:
         return positions(self.query_ids)
 
-    @cached_property
-    def _index(self) -> PairIndex:
-        codes = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
-        return PairIndex(codes, self.doc_ids)
+    @property
+    def query_codes(self) -> Int64s:  # type: ignore[override]
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -182,11 +181,8 @@ class DiversityQrels:
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades by intent of the pairs; an unjudged document has none."""
-        rows = self._index.locate(
-            self.codes_of(pairs.query_ids)[pairs.query_codes], pairs.doc_ids, pairs.doc_hashes
-        )
-        known = rows >= 0
-        return Gathered({"": self.grades.rows(rows)}, known)
+        rows = self.rows_of(pairs)
+        return Gathered({"": self.grades.rows(rows)}, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         codes = self.codes_of(query_ids)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, integers, values_of
-from evenrank.errors import PROBLEMS_SHOWN
-from evenrank.ids import WHOLE_IN_HASH, StringRows, hash_strings, lengths_of, mix_codes, same, take
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.ids import (
+    WHOLE_IN_HASH,
+    StringRows,
+    hash_strings,
+    lengths_of,
+    mix_codes,
+    places_among,
+    same,
+    take,
+)
+
+if TYPE_CHECKING:
+    from evenrank.data.evidence_source import Pairs
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
@@ -70,13 +84,13 @@ class PairIndex:
             at = self._starts.take((keys >> self._shift).view(np.int64)).astype(np.int64)
             while len(pairs):  # as often as the most keys with the same leading bits
                 there = self._keys.take(at)
-                on = there < keys
                 alike = np.flatnonzero((there == keys) & (at < len(self._rows)))
                 rows, asked = self._rows.take(at[alike]), pairs[alike]
                 right = self._are(rows, query_codes, doc_ids, asked)
                 found[asked[right]] = rows[right]
-                on[alike[~right]] = True
-                on = np.flatnonzero(on)
+                further = there < keys
+                further[alike[~right]] = True
+                on = np.flatnonzero(further)
                 pairs, keys, at = pairs[on], keys[on], at[on] + 1
         return found
 
@@ -93,6 +107,29 @@ class PairIndex:
         if len(long):
             right[long] = same(self._doc_ids, rows[long], doc_ids.strings, asked[long])
         return right
+
+
+class PairRows:
+    """What has one row for each document, or for each (query, document), and finds the rows of pairs."""
+
+    doc_ids: pa.LargeStringArray  # (R,)
+    query_ids: tuple[str, ...] | None  # the distinct queries; None: by document
+    query_codes: npt.NDArray[Any]  # (R,), all 0 by document
+
+    @cached_property
+    def _index(self) -> PairIndex:
+        return PairIndex(self.query_codes, self.doc_ids)
+
+    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
+        """The code of each query here: -1 unknown, 0 for all where queries do not matter."""
+        if self.query_ids is None:
+            return np.zeros(len(query_ids), dtype=np.int64)
+        return places_among(query_ids, self.query_ids)
+
+    def rows_of(self, pairs: Pairs) -> Int64s:
+        """The row of each pair, -1 for one that is not listed."""
+        codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
+        return self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
 
 
 def all_differ(
@@ -130,3 +167,17 @@ def repeated_pairs(
     places = np.flatnonzero(~fresh)
     places = places[np.argsort(order[places])][:most]
     return list(zip(order[heads[places]].tolist(), order[places].tolist(), strict=True))
+
+
+def refuse_repeated(
+    query_codes: npt.NDArray[Any],
+    doc_ids: pa.LargeStringArray,
+    name: str,
+    describe: Callable[[int, str], str],
+    hashes: UInt64s | None = None,
+) -> None:
+    """Raise where a (query, document) stands twice. ``describe`` is given the row and its document."""
+    twice = repeated_pairs(query_codes, doc_ids, hashes=hashes)
+    if twice:
+        problems = [Problem(row + 1, describe(row, doc_ids[row].as_py())) for _, row in twice]
+        raise DataError.listing(name, problems)

@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock
+from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock, rows_or_zero
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import PairRows
 from evenrank.data.membership_rows import check_cells, grouped, id_order
 from evenrank.data.numbers import real_numbers
 from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen, places_among, positions, take
+from evenrank.ids import as_ids, encode_first_seen, positions, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -51,7 +51,7 @@ def named_by(evidence: str) -> tuple[str, str | None]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Membership:
+class Membership(PairRows):
     """For each document, or each (query, document), a share of every value of one attribute.
 
     Shares are probabilities: they sum to 1, and a label is one value with all of it. With
@@ -190,10 +190,6 @@ class Membership:
         return sizes
 
     @cached_property
-    def _index(self) -> PairIndex:
-        return PairIndex(self.query_codes, self.doc_ids)
-
-    @cached_property
     def _table(self) -> Floats | None:
         """All shares, dense, where they are few enough."""
         if len(self) * self.shares.width > _DENSE:
@@ -233,11 +229,6 @@ class Membership:
             shares=ordered.shares.values,
         )
 
-    def rows_of(self, pairs: Pairs) -> Int64s:
-        """The row of each pair, -1 for one that is not listed."""
-        codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
-        return self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
-
     def lists_as(self, other: Membership) -> bool:
         """Whether the other one lists the same documents, in the same rows."""
         return (
@@ -246,12 +237,6 @@ class Membership:
             and np.array_equal(self.query_codes, other.query_codes)
             and self.doc_ids.equals(other.doc_ids)
         )
-
-    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
-        """The code of each query in this membership: -1 unknown, 0 for all where queries do not matter."""
-        if self.query_ids is None:
-            return np.zeros(len(query_ids), dtype=np.int64)
-        return places_among(query_ids, self.query_ids)
 
     by_need: ClassVar[bool] = False  # whether rows are read when somebody asks for their documents
 
@@ -269,18 +254,14 @@ class Membership:
 
     def gather_rows(self, rows: Int64s) -> Gathered:
         """The same for rows that are known already."""
-        known = rows >= 0
         column: Column
         if self._places is not None:
             column = Labels(self._places[rows], self.shares.width)
         elif self._table is None:
             column = self.shares.rows(rows)
-        elif known.all():
-            column = self._table[rows]
         else:
-            column = np.zeros((len(rows), self.shares.width))
-            column[known] = self._table[rows[known]]
-        return Gathered({"": column}, known)
+            column = rows_or_zero(self._table, rows)
+        return Gathered({"": column}, rows >= 0)
 
     def entries(self, rows: Int64s) -> tuple[Int64s, Int64s, Floats | None]:
         """What the rows hold, value by value: which row, the value, the share; None where all are 1."""

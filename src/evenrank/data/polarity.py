@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, lock, owned
+from evenrank.arrays import Array, Floats, Int64s, lock, owned, rows_or_zero
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairIndex, repeated_pairs
+from evenrank.data.lookup import PairRows, repeated_pairs
 from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen, places_among
+from evenrank.ids import as_ids, encode_first_seen
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Polarity:
+class Polarity(PairRows):
     """For each document, or each (query, document), a score on every axis: which side, and how far.
 
     ``oriented`` is True where a positive score means the first perspective, False where the sign has no
@@ -136,23 +136,13 @@ class Polarity:
         return {"axes": self.axes}
 
     @cached_property
-    def _index(self) -> PairIndex:
-        return PairIndex(self.query_codes, self.doc_ids)
-
-    @cached_property
     def fingerprint(self) -> str:
         return fingerprint_columns(self.query_ids or (), self.query_codes, self.doc_ids, scores=self.scores)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Scores (P, A) of the pairs."""
-        codes = None
-        if self.query_ids is not None:
-            codes = places_among(pairs.query_ids, self.query_ids)[pairs.query_codes]
-        rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
-        known = rows >= 0
-        column = np.zeros((len(pairs), self.scores.shape[1]))
-        column[known] = self.scores[rows[known]]
-        return Gathered({"": column}, known)
+        rows = self.rows_of(pairs)
+        return Gathered({"": rows_or_zero(self.scores, rows)}, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         return {}

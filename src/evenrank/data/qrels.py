@@ -13,16 +13,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, numbers, ragged, values_of
+from evenrank.arrays import (
+    Array,
+    Int64s,
+    check_lengths,
+    integers,
+    lock,
+    numbers,
+    ragged,
+    rows_or_zero,
+    values_of,
+)
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
-from evenrank.data.lookup import PairIndex, repeated_pairs
+from evenrank.data.lookup import PairRows, refuse_repeated
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, offsets_of, positions, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Qrels:
+class Qrels(PairRows):
     """Graded judgements in columns: by query, then grade descending, then document id descending.
 
     >>> qrels = Qrels.build(["q1", "q1"], ["a", "b"], [0, 3])
@@ -58,16 +68,14 @@ class Qrels:
         rows = pa.table({"query": integers(codes), "grade": numbers(values), "document": doc_ids})
         keys = [("query", "ascending"), ("grade", "descending"), ("document", "descending")]
         order = values_of(pc.sort_indices(rows, sort_keys=keys))
-        twice = repeated_pairs(codes, doc_ids)
-        if twice:
-            raise DataError.listing(
-                source or "qrels",
-                [
-                    Problem(row + 1, f"document {doc_ids[row].as_py()!r} is judged twice for query {query!r}")
-                    for _, row in twice
-                    for query in [query_ids[codes[row]]]
-                ],
-            )
+        refuse_repeated(
+            codes,
+            doc_ids,
+            source or "qrels",
+            lambda row, document: (
+                f"document {document!r} is judged twice for query {query_ids[codes[row]]!r}"
+            ),
+        )
         offsets = np.searchsorted(codes[order], np.arange(len(query_ids) + 1)).astype(np.int64)
         return cls(query_ids, offsets, take(doc_ids, order), values[order], source, order.astype(np.int64))
 
@@ -89,10 +97,9 @@ class Qrels:
         """Whether all grades are whole numbers."""
         return self.grades.dtype.kind != "f"
 
-    @cached_property
-    def _index(self) -> PairIndex:
-        codes = np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets))
-        return PairIndex(codes, self.doc_ids)
+    @property
+    def query_codes(self) -> Int64s:  # type: ignore[override]
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -145,13 +152,8 @@ class Qrels:
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades of the pairs; an unjudged document has grade 0 and is not known."""
-        rows = self._index.locate(
-            self.codes_of(pairs.query_ids)[pairs.query_codes], pairs.doc_ids, pairs.doc_hashes
-        )
-        known = rows >= 0
-        grades = np.zeros(len(pairs))
-        grades[known] = self.grades[rows[known]]
-        return Gathered({"": grades}, known)
+        rows = self.rows_of(pairs)
+        return Gathered({"": rows_or_zero(self.grades, rows).astype(np.float64)}, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         codes = self.codes_of(query_ids)

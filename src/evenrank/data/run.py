@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, check_lengths, integers, lock, owned, ragged, values_of
 from evenrank.data.frames import to_pandas, to_polars
-from evenrank.data.lookup import repeated_pairs
+from evenrank.data.lookup import refuse_repeated
 from evenrank.data.ranking import rank_order
 from evenrank.errors import (
     PROBLEMS_SHOWN,
@@ -94,18 +94,13 @@ class Run:
         if problems:
             raise DataError.listing(source or name, problems)
         hashes = hash_strings(doc_ids)
-        twice = repeated_pairs(codes, doc_ids, hashes=hashes)
-        if twice:
-            raise DataError.listing(
-                source or name,
-                [
-                    Problem(
-                        row + 1,
-                        f"document {doc_ids[row].as_py()!r} is twice in query {query_ids[codes[row]]!r}",
-                    )
-                    for _, row in twice
-                ],
-            )
+        refuse_repeated(
+            codes,
+            doc_ids,
+            source or name,
+            lambda row, document: f"document {document!r} is twice in query {query_ids[codes[row]]!r}",
+            hashes,
+        )
         order = rank_order(codes, values, doc_ids, by_id=ties == "trec")
         codes, values, hashes = order.apply(codes), order.apply(values), order.apply(hashes, own=True)
         doc_ids = order.apply_to_strings(doc_ids)

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Array, lock, owned
+from evenrank.arrays import Array, lock, owned, rows_or_zero
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairIndex, repeated_pairs
+from evenrank.data.lookup import PairRows, refuse_repeated
 from evenrank.data.qrels import fingerprint_columns
-from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.errors import DataError, InputTypeError
 from evenrank.ids import as_ids, as_strings, encode_first_seen, places_among
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DocumentTable:
+class DocumentTable(PairRows):
     """One row a document, or one a (query, document): any columns whose first axis is the row.
 
     >>> table = DocumentTable.build("length", ["a", "b"], {"": [3, 5]})
@@ -53,17 +53,12 @@ class DocumentTable:
             codes, query_ids = encode_first_seen(as_ids(queries, "query", name))
             if len(codes) != len(doc_ids):
                 raise DataError(f"{name}: {len(codes)} queries, there are {len(doc_ids)} documents")
-        twice = repeated_pairs(codes, doc_ids)
-        if twice:
-            raise DataError.listing(
-                name,
-                [Problem(row + 1, f"document {doc_ids[row].as_py()!r} is listed twice") for _, row in twice],
-            )
+        refuse_repeated(codes, doc_ids, name, lambda _, document: f"document {document!r} is listed twice")
         return cls(name, doc_ids, arrays, query_ids, codes)
 
-    @cached_property
-    def _index(self) -> PairIndex:
-        return PairIndex(self.query_codes, self.doc_ids)
+    @property
+    def query_ids(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        return self.row_queries
 
     @cached_property
     def fingerprint(self) -> str:
@@ -78,17 +73,9 @@ class DocumentTable:
         return f"<DocumentTable {self.name!r}: {len(self):,} rows>"
 
     def gather(self, pairs: Pairs) -> Gathered:
-        codes = None
-        if self.row_queries is not None:
-            codes = places_among(pairs.query_ids, self.row_queries)[pairs.query_codes]
-        rows = self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
-        known = rows >= 0
-        columns = {}
-        for key, values in self.columns.items():
-            column = np.zeros((len(pairs), *values.shape[1:]), dtype=values.dtype)
-            column[known] = values[rows[known]]
-            columns[key] = column
-        return Gathered(columns, known)
+        rows = self.rows_of(pairs)
+        columns = {key: rows_or_zero(values, rows) for key, values in self.columns.items()}
+        return Gathered(columns, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         return {}
@@ -127,13 +114,9 @@ class QueryTable:
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         rows = places_among(query_ids, self.query_ids)
-        known = rows >= 0
-        gathered: dict[str, Array] = {"known": known}
-        for key, values in self.columns.items():
-            column = np.zeros((len(rows), *values.shape[1:]), dtype=values.dtype)
-            column[known] = values[rows[known]]
-            gathered[key] = column
-        return gathered
+        return {"known": rows >= 0} | {
+            key: rows_or_zero(values, rows) for key, values in self.columns.items()
+        }
 
 
 def _columns(name: str, columns: Mapping[str, Any], rows: int, of: str) -> dict[str, Array]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Int64s, UInt64s
+from evenrank.arrays import Array, Int64s, UInt64s, rows_or_zero
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
@@ -209,11 +209,10 @@ class WordCounts:
         group; and, if counted, ``words.terms`` (P, terms)."""
         rows = self._index.locate(None, pairs.doc_ids, pairs.doc_hashes)
         known = rows >= 0
-        counts = np.zeros((len(pairs), self.counts.shape[1]))
-        lengths, tokens = np.zeros(len(pairs)), np.zeros(len(pairs))
-        counts[known], lengths[known] = self.counts[rows[known]], self.lengths[rows[known]]
-        tokens[known] = self.tokens[rows[known]]
-        columns: dict[str, Column] = {"counts": counts, "length": lengths, "tokens": tokens}
+        columns: dict[str, Column] = {
+            name: rows_or_zero(values, rows).astype(float)
+            for name, values in (("counts", self.counts), ("length", self.lengths), ("tokens", self.tokens))
+        }
         if self.terms is not None:
             columns["terms"] = self.terms.rows(rows)
         return Gathered(columns, known)

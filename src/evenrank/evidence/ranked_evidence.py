@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from evenrank.arrays import Array, Bools, Int64s, in_order
+from evenrank.arrays import Array, Bools, Int64s, rows_or_zero
 from evenrank.data.evidence_source import Column, Gathered, Labels, Sparse
 from evenrank.errors import ParameterError
 
@@ -24,14 +24,7 @@ def _take(column: Column, rows: Int64s) -> Array:
     """``column[rows]`` with zeros where the row is -1."""
     if isinstance(column, (Sparse, Labels)):
         return column.dense(rows)
-    if in_order(rows, len(column)):
-        return column.reshape(*rows.shape, *column.shape[1:])  # whole lists, none shorter
-    there = rows >= 0
-    if there.all():
-        return column[rows]
-    out = np.zeros((*rows.shape, *column.shape[1:]), dtype=column.dtype)
-    out[there] = column[rows[there]]
-    return out
+    return rows_or_zero(column, rows)
 
 
 def _column(gathered: Mapping[str, Gathered], name: str) -> Column:

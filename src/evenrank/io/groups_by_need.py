@@ -103,7 +103,7 @@ class MembershipByNeed(Membership):
         return self._whole().doc_ids
 
     @property
-    def query_codes(self) -> Int64s:
+    def query_codes(self) -> Int64s:  # type: ignore[override]
         return self._whole().query_codes
 
     @property

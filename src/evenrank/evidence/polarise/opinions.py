@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from evenrank.arrays import Bools, Int64s
-from evenrank.data.lookup import repeated_pairs
-from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
+from evenrank.data.lookup import refuse_repeated
+from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, text_cells
 from evenrank.io.frames import Frame
@@ -180,14 +180,11 @@ def _built(
     if not documents:
         raise DataError(f"{name}: no documents")
     codes, query_ids = encode_first_seen(queries)
-    twice = repeated_pairs(codes, as_strings(list(documents)))
-    if twice:
-        raise DataError.listing(
-            name,
-            [
-                Problem(row + 1, f"document {documents[row]!r} is twice in query {queries[row]!r}")
-                for _, row in twice
-            ],
-        )
+    refuse_repeated(
+        codes,
+        as_strings(list(documents)),
+        name,
+        lambda row, document: f"document {document!r} is twice in query {queries[row]!r}",
+    )
     written = None if texts is None else tuple(texts)
     return Opinions(query_ids, codes.astype(np.int64), tuple(documents), written, sides, name)
