@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,16 +12,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock, rows_or_zero
-from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute
+from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute, attribute_of
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairRows
-from evenrank.data.membership_rows import check_cells, grouped, id_order
+from evenrank.data.membership_rows import (
+    OWN,
+    check_cells,
+    even_labels,
+    grouped,
+    id_order,
+    label_rows,
+    listed_labels,
+    spread_evenly,
+    without_labels,
+)
 from evenrank.data.numbers import real_numbers
 from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen, positions, take
+from evenrank.ids import as_ids, as_strings, encode_first_seen, positions, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -324,37 +334,127 @@ class Membership(PairRows):
             )
         return np.asarray(judgements.gather(pool).columns[""], dtype=np.float64)
 
-    @staticmethod
-    def from_labels(attribute: Attribute | str, labels: Mapping[Any, Any], **options: Any) -> Membership:
-        """From ``{document: value}`` or ``{query: {document: value}}``; see ``data.derived.from_labels``.
+    @classmethod
+    def from_labels(
+        cls,
+        attribute: Attribute | str,
+        labels: Mapping[Any, Any],
+        *,
+        even: Iterable[str] = (),
+        ignore: Iterable[str] = (),
+        unlabelled: str | None = None,
+        multilabel: bool = False,
+        split: str = "share",
+    ) -> Membership:
+        """From ``{document: value}`` or ``{query: {document: value}}``; lists of values need ``multilabel``.
+
+        A label in ``even`` belongs equally to all values, as a neutral document does to both sides; one in
+        ``ignore`` counts as no label. A document labelled None is not listed; with ``unlabelled="own"`` it is
+        a value of its own, as a shop that belongs to no chain, and a ranked document that is not listed is an
+        error. The values of an attribute given by name are the labels found.
 
         >>> Membership.from_labels("gender", {"d1": "f", "d2": "m", "d3": "both"}, even=["both"])
         <Membership of 'gender': 3 documents, 2 values>
         """
-        from evenrank.data.membership_builders import from_labels
+        if unlabelled not in (None, OWN):
+            raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
+        rows = list(label_rows(labels))
+        evenly = even_labels(even)
+        if unlabelled == OWN:
+            own = dict.fromkeys(document for _, document, value in rows if value is None)
+            rows = [
+                (query, document, document if value is None else value) for query, document, value in rows
+            ]
+            if isinstance(attribute, Attribute):
+                attribute = replace(attribute, values=tuple(dict.fromkeys((*attribute.values, *own))))
+        dropped = even_labels(ignore)
+        if dropped:
+            rows = [(query, document, without_labels(value, dropped)) for query, document, value in rows]
+        named = [(query, document, value) for query, document, value in rows if value is not None]
+        if not named:
+            raise DataError("no document has a label")
+        spread = [(q, d, v) for q, d, values in named for v in listed_labels(values)]
+        for _, document, value in spread:
+            if not isinstance(value, str):
+                raise InputTypeError(f"document {document!r}: a label must be a string, got {value!r}")
+        named_values = isinstance(attribute, Attribute)
+        if isinstance(attribute, str):
+            attribute = attribute_of(attribute, [value for *_, value in spread if value not in evenly])
+        by_query = any(query is not None for query, *_ in rows)
+        queries, documents, values = zip(*spread, strict=True)
+        places, values, shares = spread_evenly(attribute, as_strings(values), evenly)
+        built = cls.build(
+            attribute, [documents[place] for place in places], values, shares,
+            queries=[queries[place] for place in places] if by_query else None,
+            multilabel=multilabel, split=split,
+        )  # fmt: skip
+        return replace(built, own=unlabelled == OWN, named=named_values)
 
-        return from_labels(attribute, labels, **options)
+    @classmethod
+    def from_scores(cls, attribute: Attribute, scores: Mapping[str, float], *, positive: str) -> Membership:
+        """From bias scores in [-1, 1]: +1 is all ``positive``, -1 all the other value, 0 half of each.
 
-    @staticmethod
-    def from_scores(attribute: Attribute, scores: Mapping[str, float], *, positive: str) -> Membership:
-        """From bias scores in [-1, 1]: +1 is all ``positive``, 0 half of each value."""
-        from evenrank.data.membership_builders import from_scores
+        The share of ``positive`` is (1 + b) / 2. (The paper's Eq. 5 gives that share to the value which its
+        prose calls the negative one; naming the value avoids the question.)
+        """
+        if len(attribute.values) != 2 or positive not in attribute.values:
+            raise ParameterError(
+                f"attribute {attribute.name!r}: bias scores are for two values, one of them "
+                f"positive={positive!r}; the values are {attribute.listed()}"
+            )
+        ids, given = list(scores), as_numbers(list(scores.values()), "bias score", attribute.name)
+        wrong = np.flatnonzero(~(np.abs(given) <= 1))  # NaN too
+        if len(wrong):
+            row = int(wrong[0])
+            raise DataError(f"document {ids[row]!r}: bias score {given[row]:g} is not between -1 and 1")
+        share = (1 + given) / 2
+        columns = [share, 1 - share] if attribute.values[0] == positive else [1 - share, share]
+        return cls.from_matrix(attribute, ids, np.stack(columns, axis=1))
 
-        return from_scores(attribute, scores, positive=positive)
+    @classmethod
+    def from_words(cls, counts: WordCounts, name: str | None = None, *, minimum: int = 1) -> Membership:
+        """From the words of a lexicon: a document belongs to groups as its group words do.
 
-    @staticmethod
-    def from_words(counts: WordCounts, name: str | None = None, *, minimum: int = 1) -> Membership:
-        """From group words: a document belongs to groups as its words do, if it has ``minimum`` of them."""
-        from evenrank.data.membership_builders import from_words
+        One with fewer than ``minimum`` group words is not listed. The target is the lexicon's.
+        """
+        lexicon = counts.lexicon
+        attribute = Attribute(name or lexicon.name, lexicon.groups, target=lexicon.targets)
+        ids, shares = counts.shares_of_groups(minimum)
+        return cls.from_matrix(attribute, ids, shares, source=counts.source)
 
-        return from_words(counts, name, minimum=minimum)
+    @classmethod
+    def from_intents(cls, judgements: DiversityQrels, name: str = "intent") -> Membership:
+        """From judgements by intent: a document belongs to the intents of its query by its gains, 2**g - 1.
 
-    @staticmethod
-    def from_intents(judgements: DiversityQrels, name: str = "intent") -> Membership:
-        """From judgements by intent: a document belongs to the intents of its query by its gains."""
-        from evenrank.data.membership_builders import from_intents
-
-        return from_intents(judgements, name)
+        The target is how likely the intents are. Each query has its own; the value ``1`` is its first.
+        """
+        width = judgements.grades.width
+        if width < 2:
+            raise ParameterError("intents as groups need a query with two intents or more")
+        queries = np.repeat(np.arange(len(judgements)), np.diff(judgements.offsets))
+        grades = np.maximum(judgements.grades.dense(np.arange(len(judgements.doc_ids))), 0)  # (J, I)
+        top = grades.max(axis=1, keepdims=True, initial=0)  # shares do not change, and no grade is too large
+        gains = np.exp2(grades - top) - np.exp2(-top)  # (J, I)
+        total = gains.sum(axis=1, keepdims=True)
+        rows = np.flatnonzero(total[:, 0] > 0)
+        several = np.array([len(names) > 1 for names in judgements.intent_ids])
+        rows = rows[several[queries[rows]]]
+        places = tuple(str(place + 1) for place in range(width))
+        targets = {
+            query: judgements.probabilities[code]
+            for code, query in enumerate(judgements.query_ids)
+            if several[code]
+        }
+        built = cls.from_matrix(
+            Attribute(name, places, target=targets),
+            judgements.doc_ids.take(rows),
+            gains[rows] / total[rows],
+            queries=[judgements.query_ids[query] for query in queries[rows].tolist()],
+            source=judgements.source,
+        )
+        counts = [len(judgements.intent_ids[judgements.query_positions[q]]) for q in built.query_ids or ()]
+        exists = np.arange(width) < np.array(counts, dtype=np.int64)[:, None]
+        return replace(built, exists=exists)
 
     @classmethod
     def combined(cls, *parts: Membership, target: Any = None) -> Membership:

@@ -1,8 +1,8 @@
-"""Shares of values, row by row as files have them, made into one row a document."""
+"""Labels and shares of values, row by row as sources have them, made into one row a document."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Floats, Int64s, integers, values_of
+from evenrank.arrays import Floats, Int64s, integers, ragged, values_of
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.evidence_source import Sparse
 from evenrank.data.lookup import all_differ
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.ids import take
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
+from evenrank.ids import as_strings, take
+
+OWN = "own"
 
 
 def check_cells(
@@ -138,3 +140,57 @@ def _first(found: Int64s, order: Int64s) -> list[int]:
     """Those of the places that come first in the source, as many as are shown, and one more."""
     first: list[int] = found[np.argsort(order[found], kind="stable")][: PROBLEMS_SHOWN + 1].tolist()
     return first
+
+
+def without_labels(value: Any, dropped: frozenset[str]) -> Any:
+    """The label or labels that are not dropped, None where none is left."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [label for label in listed_labels(value) if label not in dropped] or None
+    return None if isinstance(value, str) and value in dropped else value
+
+
+def even_labels(even: Iterable[str]) -> frozenset[str]:
+    """Labels that are treated apart, as those that belong equally to all values; one may be given alone."""
+    return frozenset([even] if isinstance(even, str) else even)
+
+
+def spread_evenly(
+    attribute: Attribute, labels: pa.LargeStringArray | pa.DictionaryArray, even: frozenset[str]
+) -> tuple[Int64s, pa.LargeStringArray | pa.DictionaryArray, npt.NDArray[np.float64] | None]:
+    """Where each label went, values in its place, and their shares: for one of ``even``, all values."""
+    both = sorted(even & set(attribute.values))
+    if both:
+        raise ParameterError(
+            f"attribute {attribute.name!r}: {both[0]!r} is a value and cannot be shared evenly among all"
+        )
+    if not even:
+        return np.arange(len(labels)), labels, None
+    labels, width = as_strings(labels), len(attribute.values)
+    marked = values_of(pc.is_in(labels, value_set=as_strings(sorted(even))))
+    lengths = np.where(marked, width, 1)
+    places = np.repeat(np.arange(len(labels)), lengths)
+    turns = ragged(np.zeros_like(lengths), lengths)  # 0 .. width - 1 for each that is even
+    names = pa.concat_arrays([as_strings(attribute.values), labels])
+    values = take(names, np.where(marked[places], turns, width + places))
+    return places, values, np.where(marked, 1 / width, 1.0)[places]
+
+
+def label_rows(labels: Any) -> Iterable[tuple[str | None, Any, Any]]:
+    if not isinstance(labels, Mapping) or not labels:
+        raise InputTypeError(f"labels must be a mapping {{document: value}}, got {labels!r:.80}")
+    nested = [isinstance(inner, Mapping) for inner in labels.values()]
+    if any(nested) and not all(nested):
+        raise InputTypeError("labels are {document: value} or {query: {document: value}}, not a mix of both")
+    if not any(nested):
+        for document, value in labels.items():
+            yield None, document, value
+        return
+    for query, inner in labels.items():
+        for document, value in inner.items():
+            yield query, document, value
+
+
+def listed_labels(values: Any) -> Iterable[Any]:
+    if isinstance(values, (set, frozenset)):
+        return sorted(values, key=str)  # the order of a set changes from process to process
+    return values if isinstance(values, (list, tuple)) else [values]

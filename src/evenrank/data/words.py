@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Int64s, UInt64s, rows_or_zero
+from evenrank.arrays import Array, Floats, Int64s, UInt64s, rows_or_zero
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
@@ -165,6 +165,12 @@ class WordCounts:
     def leading_sizes(self, minimum: int) -> Int64s:
         """(G + 1,): how many documents each group leads in, and in how many none does."""
         return np.bincount(self.leading_groups(minimum), minlength=len(self.lexicon.groups) + 1)
+
+    def shares_of_groups(self, minimum: int = 1) -> tuple[pa.LargeStringArray, Floats]:
+        """The documents with ``minimum`` group words or more, and the share of each group: (N, G)."""
+        total = self.counts.sum(axis=1)  # (N,)
+        rows = np.flatnonzero(self.tokens >= max(1, minimum))
+        return self.doc_ids.take(rows), self.counts[rows] / total[rows, None]
 
     def among(self, hashes: UInt64s) -> WordCounts:
         """Counts that have all documents with these hashes of their ids, and perhaps others."""

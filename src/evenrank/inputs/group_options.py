@@ -263,7 +263,7 @@ def _membership(given: GroupsOption, known: GroupSources) -> Membership:
 
 
 def _labelled(given: GroupsOption, known: GroupSources) -> Membership:
-    from evenrank.data.membership_builders import from_words
+    from evenrank.data.membership import Membership
     from evenrank.io.groups import read_groups
 
     if given.path == WORDS:
@@ -271,7 +271,7 @@ def _labelled(given: GroupsOption, known: GroupSources) -> Membership:
             raise ParameterError(
                 f"--groups {given.name}=words takes the word counts of --words: add that option"
             )
-        return from_words(known.words, given.name)
+        return Membership.from_words(known.words, given.name)
     if given.options.get("intents") or given.options.get("iteration"):
         return _judged_groups(given)
     if "probabilities" in given.options:

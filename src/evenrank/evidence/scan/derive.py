@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.membership_builders import shares_of_words
 from evenrank.errors import MAY_PASS, DamagedError, DataError, EvenrankError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
@@ -212,7 +211,7 @@ def derive_part(job: DeriveJob, counts: CountsFile) -> Record | DataError:
         documents = rows = 0
         with atomic_write(path) as file, writing(GroupsWriter(file, job.schema)) as writer:
             for words in counts_in_pieces(counts.path):
-                ids, shares = shares_of_words(words, job.minimum)
+                ids, shares = words.shares_of_groups(job.minimum)
                 writer.write(ids, shares)
                 documents, rows = documents + len(words), rows + len(ids)
             writer.close()

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.membership import SPLITS, Membership
-from evenrank.data.membership_builders import OWN, even_labels, spread_evenly
+from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, distinct, encode_first_seen, take
 from evenrank.io.column_names import SharedColumns, listed
