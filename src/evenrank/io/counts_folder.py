@@ -1,9 +1,8 @@
 """Word counts as a folder of Parquet parts, for collections whose counts are too many for one file.
 
 ``part-00000.parquet``, ``part-00001.parquet``, ... are ordinary files of counts. ``_evenrank.json`` is the
-commit, written last and in one step: it names every part with its rows, its size and its digest, says how the
-rows are laid out over the parts, and holds the provenance of the source. A folder without it is unfinished,
-and is refused.
+commit, written last and in one step: it names every part with its rows, its size and its digest, and holds
+the provenance of the source. A folder without it is unfinished, and is refused.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
 INDEX_FOLDER = "_by_hash"  # what earlier versions wrote beside the parts
-IN_ORDER = "in order"  # of the documents of the collection
-BY_HASH = "by hash"  # of the id: the part of a document is known before any part is opened
-LAYOUTS = (IN_ORDER, BY_HASH)
+IN_ORDER = "in order"  # of the documents of the collection: the only layout
 
 _FORMAT = 1
 COUNTS = "word counts"
@@ -53,7 +50,6 @@ class CountsFolder:
 
     path: Path
     parts: tuple[CountsPart, ...]
-    layout: str
     source: Mapping[str, Any]
 
     @property
@@ -63,12 +59,6 @@ class CountsFolder:
     @property
     def files(self) -> list[Path]:
         return [self.path / part.name for part in self.parts]
-
-    def check(self) -> None:
-        """Read every part, and raise if one is not what was committed."""
-        for part, file in zip(self.parts, self.files, strict=True):
-            if hash_of_file(file) != part.digest:
-                raise DamagedError(f"{file}: is not what the scan wrote there: scan again")
 
 
 def part_name(number: int) -> str:
@@ -88,16 +78,15 @@ def commit_counts_folder(
     folder: Path,
     parts: Iterable[CountsPart],
     source: Mapping[str, Any],
-    layout: str = IN_ORDER,
     kind: str = COUNTS,
 ) -> CountsFolder:
     """Write the commit: from now on the folder is whole. The parts must lie in it."""
-    done = CountsFolder(folder, tuple(parts), layout, dict(source))
+    done = CountsFolder(folder, tuple(parts), dict(source))
     about = {
         "format": _FORMAT,
         "kind": kind,
         "rows": done.rows,
-        "layout": layout,
+        "layout": IN_ORDER,
         "source": done.source,
         "parts": [part._asdict() for part in done.parts],
     }
@@ -164,10 +153,10 @@ def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> Coun
                 f"{folder}: has format {about['format']} of folders of {kind}, this version has "
                 f"{_FORMAT}: scan again"
             )
-        if about["layout"] not in LAYOUTS:
+        if about["layout"] != IN_ORDER:
             raise ValueError(f"its layout is {about['layout']!r}")
         parts = tuple(CountsPart(**part) for part in about["parts"])
-        found = CountsFolder(folder, parts, about["layout"], about["source"])
+        found = CountsFolder(folder, parts, about["source"])
         if found.rows != about["rows"] or any(Path(part.name).name != part.name for part in parts):
             raise ValueError("its parts do not agree with it")
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -24,10 +24,9 @@ import pyarrow.parquet
 from evenrank.arrays import Floats, values_of
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.files import regular_file
 from evenrank.ids import as_strings
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.counts import SOURCE, CountsWriter, all_batches, counts_file
+from evenrank.io.counts import ROW_GROUP, SOURCE, CountsWriter, counts_file
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.damage import checked, noticing_damage, with_check
 from evenrank.io.source import parquet_file
@@ -35,8 +34,6 @@ from evenrank.io.source import parquet_file
 FORMAT = 2  # 1 had no digest of its metadata, and did not say how many documents a group has
 _KEY = b"evenrank.groups"
 ID = "id"
-_END = 1 << 16  # bytes at the end of a file, among which descriptions are
-_MARK = {b"evenrank": b"groups"}  # of the column of ids: a second sign, where the first one is damaged
 
 
 class DerivedGroups(NamedTuple):
@@ -108,7 +105,7 @@ def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | 
         "source": source,
     }
     shares = (pa.field(group, pa.float64(), nullable=False) for group in lexicon.groups)
-    ids = pa.field(ID, pa.large_string(), nullable=False, metadata=_MARK)
+    ids = pa.field(ID, pa.large_string(), nullable=False)
     return pa.schema([ids, *shares], metadata={_KEY: json.dumps(with_check(about))})
 
 
@@ -169,24 +166,14 @@ def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
     return StoredGroups(place, files, tuple(about["groups"]), tuple(about["target"]), rows)
 
 
-def _end_of(path: Path) -> bytes:
-    """The last bytes of a file: a description that is there, though Arrow finds none, tells of damage."""
-    with regular_file(path).open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - _END))
-        return file.read()
-
-
 def _about(path: Path) -> dict[str, Any] | None:
     """What a file says about itself; None if it was not derived."""
     try:
         with parquet_file(path) as raw:
-            schema = pa.parquet.read_schema(raw)
-            metadata = schema.metadata or {}
-            marked = any((field.metadata or {}).get(b"evenrank") == b"groups" for field in schema)
+            metadata = pa.parquet.read_schema(raw).metadata or {}
     except (pa.ArrowException, OSError, ValueError):  # whoever reads it as a table says what is wrong
         return None
-    # without any metadata it was written by a program that keeps none; a damaged key would still be there
-    if _KEY not in metadata and not (marked and metadata) and _KEY not in _end_of(path):
+    if _KEY not in metadata:
         return None
     with sound_groups(path):
         raw_about = metadata[_KEY]
@@ -206,6 +193,6 @@ def _about(path: Path) -> dict[str, Any] | None:
 def derived_batches(path: Path) -> Iterator[DerivedGroups]:
     """The documents of a part with their shares, some at a time."""
     with sound_groups(path), counts_file(path) as file:
-        for batch in all_batches(file):
+        for batch in file.iter_batches(ROW_GROUP):
             shares = np.stack([values_of(column) for column in batch.columns[1:]], axis=1)
             yield DerivedGroups(as_strings(batch.column(0)), shares)

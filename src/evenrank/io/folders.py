@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from evenrank.errors import DataError
@@ -39,11 +39,11 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
         if was_there and not replace:
             check_new_folder(path)
         _renamed(new, target, path)
-        _settle(target, old)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
     finally:
         try:
-            if _is_ours(new, lock):
-                shutil.rmtree(new, ignore_errors=True)
             _settle(target, old)  # stopped between the two moves, the old one comes back
         finally:
             if lock is not None:
@@ -78,47 +78,30 @@ def _beside(target: Path) -> tuple[Path, Path]:
 
 
 def _claimed(new: Path, path: str | os.PathLike[str]) -> int | None:
-    """Make the folder, or empty that of a process that was killed, and lock it."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows: then no two may be there
-        with suppress(FileExistsError):
-            new.mkdir()
-            return None
-        raise DataError(
-            f"{path}: another process is writing it, or was killed: if none is, remove {new}"
-        ) from None
-    while True:
-        with suppress(FileExistsError):
-            new.mkdir()
-        try:
-            lock = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
-        except FileNotFoundError:  # it has just moved to its place
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
-                os.close(lock)
-                raise DataError(
-                    f"{path}: another process is writing it: wait for its end, or choose another name"
-                ) from error
-        if _is_ours(new, lock):
-            for entry in new.iterdir():
-                if entry.is_dir() and not entry.is_symlink():
-                    shutil.rmtree(entry)
-                else:
-                    entry.unlink()
-            return lock
-        os.close(lock)
+    """Make the folder, or empty that of a process that was killed. The lock is None on Windows."""
+    new.mkdir(exist_ok=True)
+    lock = None if os.name == "nt" else _locked(new, path)
+    for entry in new.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    return lock
 
 
-def _is_ours(new: Path, lock: int | None) -> bool:
-    """Whether the folder is still there, and is the one that is locked."""
+def _locked(new: Path, path: str | os.PathLike[str]) -> int:
+    import fcntl
+
+    lock = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
     try:
-        return lock is None or os.path.samestat(os.fstat(lock), new.lstat())
-    except FileNotFoundError:
-        return False
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):  # a file system without locks
+            os.close(lock)
+            raise DataError(
+                f"{path}: another process is writing it: wait for its end, or choose another name"
+            ) from error
+    return lock
 
 
 def _renamed(new: Path, target: Path, path: str | os.PathLike[str]) -> None:
