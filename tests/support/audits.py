@@ -25,12 +25,13 @@ def audited(
     catalogue: bool = True,
     documents: Iterable[str] = (),
     queries: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Any:
     """The labels stand in a table of documents, or with ``catalogue=False`` in one of groups alone.
 
     ``values`` are the values of attributes in their order, ``units`` who a label belongs to, ``documents``
-    further ones, and ``queries`` texts.
+    further ones, ``queries`` texts, and ``weights`` how much queries count.
     """
     folder.mkdir(parents=True, exist_ok=True)
     known = dict.fromkeys([*(one for labels in attributes.values() for one in labels), *documents])
@@ -53,6 +54,10 @@ def audited(
         options["queries"] = str(folder / "queries.csv")
         with (folder / "queries.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([("query", "text"), *queries.items()])
+    if weights is not None:
+        options["queries"] = str(folder / "queries.csv")
+        with (folder / "queries.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("query", "frequency"), *weights.items()])
     files = []
     for one in [runs] if isinstance(runs, Run) else runs:
         files.append(str(folder / f"{one.name or 'run'}.trec"))

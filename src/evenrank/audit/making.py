@@ -22,8 +22,7 @@ from evenrank.audit.sources import (
     ask_all,
     check_answered,
     file_name,
-    query_reasons,
-    query_texts,
+    queries_to_ask,
 )
 from evenrank.audit.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.run import Run
@@ -31,6 +30,7 @@ from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.evaluation.spelling import spelling_line
 from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
+from evenrank.inputs.query_weights import unweighted_note
 from evenrank.io import write_run
 from evenrank.io.folders import whole_folder
 from evenrank.verdict import Verdict, advised, verdicts, without_verdict
@@ -101,13 +101,13 @@ def make_audit(
     """Make the audit and write it into a new folder below ``output``, which is whole or not there."""
     root = Path(output)
     asked: list[AskedEngine] = []
-    texts = reasons = None
+    queries: dict[str, Any] = {}
     unfinished = root / UNFINISHED
     with step("reading"):
         read = read_known(request.known, engines=bool(request.engines))
     if request.engines:
-        texts = query_texts(request.known.queries, request.known.columns)
-        reasons = query_reasons(request.known.queries or "", request.known.columns)
+        queries = queries_to_ask(request.known.queries, request.known.columns)
+        texts = queries["query_texts"]
         with step("asking") as progress:
             asked = ask_all(
                 request.engines, texts, depth=request.depth, log=unfinished, keep_texts=request.keep_texts,
@@ -115,7 +115,7 @@ def make_audit(
             )  # fmt: skip
         check_answered(asked, len(texts), unfinished)
     with step("judging"):
-        inputs, catalogue = prepared(read, asked, texts, reasons), read.catalogue
+        inputs, catalogue = prepared(read, asked, queries), read.catalogue
         options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}
         found = verdicts(
             inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options
@@ -129,6 +129,7 @@ def make_audit(
         *spelling_line(inputs, request.cutoff),
         *without_verdict(inputs),
         *likely_units(inputs, request.known.groups),
+        *unweighted_note(inputs.query_weights, computed.scores.measures),
         *_notes(found),
     )
     summary = AuditSummary(

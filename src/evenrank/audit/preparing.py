@@ -62,10 +62,10 @@ def read_known(known: Description, *, engines: bool) -> ReadInputs:
 def prepared(
     read: ReadInputs,
     asked: Sequence[AskedEngine],
-    texts: dict[str, str] | None,
-    reasons: dict[str, str] | None = None,
+    queries: dict[str, Any],
 ) -> Inputs:
-    """What was read, with the answers: their runs, and groups and words of the documents that they hold."""
+    """What was read, with the answers: their runs, and groups and words of the documents that they hold.
+    ``queries`` are inputs that their file gives, where an engine was asked."""
     table = documents_of(asked)
     known, inputs = read.known, read.inputs
     of_answers = read.of_answers if table is not None else ()
@@ -73,8 +73,7 @@ def prepared(
         of_answers = _found_groups(known, table)
     runs = {**inputs.runs, **{one.name: one.run.renamed(one.name) for one in asked}}
     found: dict[str, Any] = {"groups": [*inputs.groups, *_of_answers(of_answers, known, table)]}
-    if texts is not None:
-        found |= {"query_texts": texts, "query_reasons": reasons}
+    found |= queries
     if inputs.words is None and known.lexicon is not None:
         found["words"] = _counted_in(table, known.lexicon)
     if not runs:

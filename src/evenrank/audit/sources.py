@@ -143,23 +143,21 @@ def file_name(name: str) -> str:
     return kept[:100] or "run"
 
 
-def query_texts(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, str]:
-    """The queries to ask, by id."""
-    from evenrank.engines.asking import query_texts as texts_of
+def queries_to_ask(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, Any]:
+    """What the file says of the queries to ask: their texts, why they were chosen, and their weights."""
+    from evenrank.engines.asking import query_texts
     from evenrank.io.queries import query_columns, read_queries
 
     if path is None:
         raise ParameterError(
             "an engine needs queries to be asked: --queries FILE, with columns query and text"
         )
-    return texts_of(read_queries(os.fspath(path), columns=query_columns(columns)))
-
-
-def query_reasons(path: str | os.PathLike[str], columns: Mapping[str, str] | None) -> dict[str, str] | None:
-    """Why the queries were chosen, by id, where their file says so."""
-    from evenrank.io.queries import query_columns, read_queries
-
-    return read_queries(os.fspath(path), columns=query_columns(columns)).reasons or None
+    read = read_queries(os.fspath(path), columns=query_columns(columns))
+    return {
+        "query_texts": query_texts(read),
+        "query_reasons": read.reasons or None,
+        "query_weights": read.weights,
+    }
 
 
 def documents_of(asked: Sequence[AskedEngine]) -> pa.Table | None:

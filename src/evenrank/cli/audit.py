@@ -175,12 +175,12 @@ def _wants_engines(runs: list[FileOption], project: Project, given: bool) -> boo
 def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
     """What would be asked: the first request and queries, or with --notes every request."""
     from evenrank.audit.preparing import read_known
-    from evenrank.audit.sources import UNFINISHED, plans, query_texts
+    from evenrank.audit.sources import UNFINISHED, plans, queries_to_ask
 
     read_known(request.known, engines=bool(request.engines))  # what is wrong with the files is said here
     lines = []
     if request.engines:
-        texts = query_texts(request.known.queries, request.known.columns)
+        texts = queries_to_ask(request.known.queries, request.known.columns)["query_texts"]
         log = Path(output) / UNFINISHED
         found = plans(request.engines, texts, depth=request.depth, log=log, keep_texts=request.keep_texts)
         lines += [plan.describe(len(plan.requests) if whole else 1) for plan in found]

@@ -203,7 +203,7 @@ def _comparison(arguments: argparse.Namespace) -> tuple[Comparison, dict[str | N
         found = compare(_read_scores(arguments), labels=dict(arguments.rename), **options)
     else:
         known.check()
-        inputs = shared.read_inputs(known)
+        inputs = shared.read_inputs(known, weighs=True)
         measures = shared.chosen_measures(arguments, inputs)
         found = compare(
             inputs,

@@ -254,6 +254,8 @@ def _query_texts(
     found = read_queries(path, columns=query_columns(named))
     if not found.texts.keys() >= set(found.distinct):
         raise found.without_text(", which a search needs")
+    if found.weight_column is not None:
+        shared.say_unused_weights(path)
     return dict(found.texts), {} if by is None else categories_by(by, found)
 
 

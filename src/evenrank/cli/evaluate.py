@@ -110,7 +110,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[s
     if arguments.output is not None:
         file_format(arguments.output, None, WRITTEN)
     check_drawing(arguments, len(known.runs))
-    inputs = shared.read_inputs(known)
+    inputs = shared.read_inputs(known, weighs=True)
     measures = shared.chosen_measures(arguments, inputs)
     scores = evaluate(
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     config = _config(arguments)
     known, baseline = _with_baseline(arguments, _with_runs(arguments, shared.description(arguments)), config)
     known.check()
-    inputs = shared.read_inputs(known)
+    inputs = shared.read_inputs(known, weighs=True)
     _check_differs(inputs, known, baseline)
     missing = shared.missing_rule(arguments, config.measures)
     scores = shared.labelled(evaluate(inputs, config.measures, missing=missing), arguments)

@@ -74,9 +74,9 @@ class ProjectCheck:
             else:  # the queries are then no selection of the runs'
                 self.inputs = replace(self.known, queries=None, by=None).read(check=False)
                 if self.known.queries is not None:
-                    from evenrank.audit.sources import query_texts
+                    from evenrank.audit.sources import queries_to_ask
 
-                    query_texts(self.known.queries, self.known.columns)
+                    queries_to_ask(self.known.queries, self.known.columns)
         except MissingExtraError:
             return
         except EvenrankError as error:

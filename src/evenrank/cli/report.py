@@ -105,7 +105,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     load_altair()
     known.check()
     lexicon = _lexicon(arguments)
-    inputs = shared.read_inputs(known)
+    inputs = shared.read_inputs(known, weighs=True)
     measures = shared.chosen_measures(arguments, inputs)
     missing = shared.missing_rule(arguments, measures)
     computed = evaluate_with_curves(inputs, with_options(measures, None, missing), arguments.cutoffs)

@@ -141,6 +141,8 @@ def _retrieve(
     queries = read_queries(arguments.queries, columns=query_columns(named), nameable=False)
     if not queries.texts.keys() >= set(queries.distinct):
         raise queries.without_text(", which a search needs")
+    if queries.weight_column is not None:
+        shared.say_unused_weights(arguments.queries)
     asked = {query: queries.texts[query] for query in queries.distinct}
     documents, notes = _read_documents(arguments, term)
     kept = Path(cache) if cache is not None else Path(output).parent / CACHE

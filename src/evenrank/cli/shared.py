@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenrank.cli.outputs import check_apart
@@ -36,7 +37,7 @@ RUN_HELP = (
     "tables call it"
 )
 WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
-ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text")
+ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text", "weight")
 DOCUMENT_ROLES = ("id", "text", "title")
 SUFFIXES = ".html, .svg, .png or .pdf"
 
@@ -131,9 +132,9 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
     )  # fmt: skip
     known.add_argument(
         "--queries", metavar="FILE",
-        help="the queries to score: a table with a column query and perhaps text and categories, lines "
-        "of an id "
-        "(and a text behind a tab), or XML topics. Default: the judged queries, or those of the run",
+        help="the queries to score: a table with a column query and perhaps text, categories and weight, "
+        "lines of an id (and a text behind a tab), or XML topics. Default: the judged queries, or those of "
+        "the run",
     )  # fmt: skip
     add_by(known)
     known.add_argument(
@@ -161,7 +162,8 @@ def add_columns(parser: Any, roles: Sequence[str] = ROLES) -> None:
         "--columns", type=option(lambda text: columns_of(text, roles)), metavar="ROLE=NAME,..",
         help=f"names of the columns in tables, where they are not the usual ones: {example}; roles are "
         f"{', '.join(roles)}"
-        + ("; query_text is the text of queries, text that of documents" if "query_text" in roles else ""),
+        + ("; query_text is the text of queries, text that of documents" if "query_text" in roles else "")
+        + (", weight how often each query is asked" if "weight" in roles else ""),
     )  # fmt: skip
 
 
@@ -273,12 +275,22 @@ def description_for_measures(arguments: argparse.Namespace) -> Description:
     return known.for_measures(parse_measures(arguments.measures, check=False))
 
 
-def read_inputs(known: Description) -> Inputs:
-    """Everything that was named, with a progress bar; what there is to say of it is said."""
+def read_inputs(known: Description, *, weighs: bool = False) -> Inputs:
+    """Everything that was named, with a progress bar; what there is to say of it is said.
+
+    ``weighs`` says that the command uses the weights of queries; any other says that it does not.
+    """
     found = known.read(progress)
+    if found.query_weights is not None and not weighs:
+        say_unused_weights(str(known.queries))
+        found = replace(found, query_weights=None)
     for note in known.notes:
         say(note)
     return found
+
+
+def say_unused_weights(path: str) -> None:
+    say(f"{path}: this command does not use the weights of queries: each counts once")
 
 
 def need_runs(known: Description, least: int = 1, most: int | None = None) -> None:

@@ -150,8 +150,7 @@ class Comparison:
 
     def _mean(self, table: MeasureTable, place: int) -> float:
         values = table.values[:, place]
-        good = values[np.isfinite(values)]
-        return float(table.measure.aggregate(good)) if len(good) else float("nan")
+        return table.mean(values, np.isfinite(values))
 
     def _one(self, system: str | None) -> str:
         if system is None and len(self.scores.runs) > 1:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 from evenrank.scores.names import arrow, full_name
 from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
+from evenrank.stats.weights import weighted_mean
 
 MISSING = "the query is missing"
 JUDGEMENTS = {"relevance": "judgements", "intents": "judgements by intent"}  # kinds of evidence
@@ -30,6 +32,7 @@ class MeasureTable:
     why: tuple[dict[int, str], ...]  # for each system, the rows that lack a finite value, and the reason
     shown: str = ""  # what people see instead of its name
     bounds: tuple[float, float] | None = None  # where groups and targets leave less than the measure's range
+    weights: Floats | None = None  # (Q,): of the queries; None where each counts once
 
     def range_of(self, values: Floats) -> tuple[float, float]:
         """The range for intervals over these values."""
@@ -60,8 +63,15 @@ class MeasureTable:
         """What a system has more than another over the queries of both, with its 95% interval."""
         own, others = (self.values[:, self.place(each)] for each in (system, other))
         if self.measure.aggregation == "mean":
-            return mean_difference(own, others, self.range_of(np.concatenate([own, others])))
+            bounds = self.range_of(np.concatenate([own, others]))
+            return mean_difference(own, others, bounds, weights=self.weights)
         return resampled_difference(own, others, self.measure.aggregate, seed=seed)
+
+    def mean(self, values: Floats, kept: Bools) -> float:
+        """The aggregate of those values (Q,) that are kept; NaN where none is."""
+        if self.weights is not None:
+            return weighted_mean(values[kept], self.weights[kept])
+        return float(self.measure.aggregate(values[kept])) if kept.any() else math.nan
 
     def place(self, system: str) -> int:
         if system not in self.systems:
@@ -86,8 +96,22 @@ def tables_of(scores: Scores) -> tuple[MeasureTable, ...]:
             shown = scores.names.of(repr(measure), column)
             own = [block.bounds for block in blocks if block.bounds is not None]
             bounds = (min(low for low, _ in own), max(high for _, high in own)) if own else None
-            tables.append(MeasureTable(measure, column, systems, queries, values, tuple(why), shown, bounds))
+            tables.append(
+                MeasureTable(
+                    measure, column, systems, queries, values, tuple(why), shown, bounds,
+                    _weights(blocks, place) if any(block.weights is not None for block in blocks) else None,
+                )
+            )  # fmt: skip
     return tuple(tables)
+
+
+def _weights(blocks: Sequence[ScoresBlock], place: dict[str, int]) -> Floats:
+    """(Q,): what the queries weigh; those of systems that were scored without weights count once."""
+    weights = np.ones(len(place))
+    for block in blocks:
+        if block.weights is not None:
+            weights[[place[query] for query in block.query_ids]] = block.weights
+    return weights
 
 
 def _fill(

@@ -130,7 +130,11 @@ def _pair(table: MeasureTable, system: str, baseline: str, test: str, correction
     own, other = table.values[:, table.place(system)], table.values[:, table.place(baseline)]
     leaning = paired_differences(own, other, lower_is_better=table.lower_is_better)
     options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
-    outcome = TESTS[test](leaning.values, **options)
+    tested = leaning.values
+    if table.weights is not None:  # a mean of weighted differences is 0 where the weighted mean is
+        weights = table.weights[np.isfinite(own) & np.isfinite(other)]
+        tested = tested * weights * (len(weights) / max(weights.sum(), 1e-30))
+    outcome = TESTS[test](tested, **options)
     interval = table.difference(system, baseline, seed=seed)
     return Pair(
         measure=table.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import IdPlaces
 from evenrank.inputs.missing import check_missing
+from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure
 from evenrank.measures.base import Note
 from evenrank.scores import ScoresBlock
@@ -40,11 +41,12 @@ def evaluate_run(
     *,
     further: Sequence[Measure] = (),
     lists: AlignedLists | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> tuple[list[ScoresBlock], tuple[str, ...]]:
     """The values of all measures on one run, and what is to be said about its queries.
 
     ``further`` measures are evaluated, too, and nothing is said about them. ``lists`` aligns a run for
-    others as well.
+    others as well. ``weights`` are those of queries, for measures that use them.
     """
     silent = frozenset(further) - frozenset(measures)
     measures = [*measures, *further]
@@ -109,10 +111,18 @@ def evaluate_run(
                         break
         for measure, found in parts.items():
             several = isinstance(run, RunSet) and len(found) > 1
-            blocks[measure] = mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
+            each_one = [_weighted(block, weights) for block in found]
+            blocks[measure] = mean_over_rankings(run, each_one) if several else each_one[0]  # type: ignore[arg-type]
             if measure not in silent:
                 notes.update(dict.fromkeys(share_notes(blocks[measure], len(members))))
     return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
+
+
+def _weighted(block: ScoresBlock, weights: Mapping[str, float] | None) -> ScoresBlock:
+    """The same with the weights of its queries, where they have some and the measure uses them."""
+    if weights is None or not block.measure.weighs_queries:
+        return block
+    return replace(block, weights=weights_at(weights, block.query_ids))
 
 
 def deepest(measures: Sequence[Measure]) -> int | None:

@@ -19,6 +19,7 @@ from evenrank.inputs import Inputs, Known
 from evenrank.measures import parse_measures
 from evenrank.scores import ScoresBlock
 from evenrank.stats.student import student_quantile
+from evenrank.stats.weights import effective_number, variance_of_mean
 from evenrank.tables import Interval, Table
 
 if TYPE_CHECKING:
@@ -101,21 +102,23 @@ def _interval(plain: ScoresBlock, column: int, rounds: Sequence[ScoresBlock]) ->
     own = plain.interval(column)
     name, value = plain.columns[column], float(estimates.mean()) if len(estimates) else math.nan
     about = (plain.run, repr(plain.measure), name, plain.aggregate(column), own.low, own.high, value)
-    queries = [block.defined(column) for block in rounds if len(block.defined(column)) > 1]
+    both = [(block.defined(column), block.weights_of(column)) for block in rounds]
+    queries = [(values, weights) for values, weights in both if len(values) > 1]
     if len(estimates) < 2 or plain.measure.aggregation != "mean" or not queries:
         return LabelInterval(*about, math.nan, math.nan, math.nan, math.nan)
     between = (1 + 1 / len(estimates)) * float(estimates.var(ddof=1))
-    within = float(np.mean([found.var(ddof=1) / len(found) for found in queries]))
+    within = float(np.mean([variance_of_mean(*found) for found in queries]))
+    fewest = min(effective_number(np.ones(len(x)) if w is None else w) for x, w in queries)
     by_labels = between**0.5 * student_quantile(0.975, len(estimates) - 1)
     both = (within + between) ** 0.5 * student_quantile(
-        0.975, _degrees(within, between, len(estimates), min(map(len, queries)))
+        0.975, _degrees(within, between, len(estimates), fewest)
     )
     low, high = plain.range_of(plain.defined(column))
     ends = np.clip([value - by_labels, value + by_labels, value - both, value + both], low, high)
     return LabelInterval(*about, *ends.tolist())
 
 
-def _degrees(within: float, between: float, rounds: int, queries: int) -> float:
+def _degrees(within: float, between: float, rounds: int, queries: float) -> float:
     """Of the t distribution: Rubin's for many queries, and fewer for few (Barnard and Rubin 1999)."""
     share = between / (within + between) if within + between else 0.0
     observed = (1 - share) * (queries - 1) * queries / (queries + 2)

@@ -27,6 +27,7 @@ from evenrank.evidence.foresight import foresee
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.inputs import Inputs
 from evenrank.inputs.coerce import check_needs
+from evenrank.inputs.query_weights import unweighted_note
 from evenrank.measures import Measure
 from evenrank.scores import Scores, ScoresBlock
 
@@ -95,8 +96,9 @@ def evaluate_prepared(
     for name, ranking in inputs.runs.items():
         silent = others if isinstance(ranking, Run) else []
         scores, said = evaluate_run(
-            name, ranking, settled, sources, inputs.queries, further=silent, lists=known.lists
-        )
+            name, ranking, settled, sources, inputs.queries, further=silent, lists=known.lists,
+            weights=inputs.query_weights,
+        )  # fmt: skip
         blocks += [replace(block, measure=measure) for block, measure in zip(scores, wanted, strict=False)]
         rest = zip(scores[len(wanted) :], further, strict=False)
         more += [replace(block, measure=measure) for block, measure in rest]
@@ -105,7 +107,7 @@ def evaluate_prepared(
             document_spelling(ranking, sources, settled, deepest(settled)) if isinstance(ranking, Run) else []
         )
         notes[name] = (*common, *paired, *said, *spelt)
-    by_need = tuple(reading_notes(sources, settled))
+    by_need = (*reading_notes(sources, settled), *unweighted_note(inputs.query_weights, settled))
     notes = {name: (*found, *by_need) for name, found in notes.items()}
     for name, found in fair_notes(blocks).items():
         notes[name] = (*notes[name], *found)

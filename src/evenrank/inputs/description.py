@@ -45,7 +45,7 @@ RUN_ROLES = ("query", "document", "score", "rank")
 QRELS_ROLES = ("query", "document", "grade")
 INTENT_ROLES = (*QRELS_ROLES, "intent")
 DOCUMENT_ROLES = ("id", "text", "title")
-TEXT_ROLES = ("text", "title", "query_text")
+TEXT_ROLES = ("text", "title", "query_text", "weight")
 
 T = TypeVar("T")
 Watch = Callable[[Sequence[T], str], Iterable[T]]  # gives the items back, and shows how far they are
@@ -184,6 +184,7 @@ class Description:
         if queries is not None:
             found["query_texts"] = dict(queries.texts) or None
             found["query_reasons"] = queries.reasons or None
+            found["query_weights"] = queries.weights
             found["queries"] = self._known_queries(queries, runs, found)
         if self.documents is not None:
             found["documents"] = self._documents_file(self.documents)

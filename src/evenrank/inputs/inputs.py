@@ -35,6 +35,7 @@ from evenrank.inputs.coerce import (
     sources_by_name,
     with_combined,
 )
+from evenrank.inputs.query_weights import as_query_weights
 
 
 class Known(TypedDict, total=False):
@@ -52,6 +53,7 @@ class Known(TypedDict, total=False):
     queries: Sequence[str] | None
     query_texts: Mapping[str, str] | None
     query_reasons: Mapping[str, str] | None
+    query_weights: Mapping[str, float] | str | PathLike[str] | None
     documents: Any
     categories: Mapping[str, str | Iterable[str]] | None
 
@@ -85,6 +87,8 @@ class Inputs:
     - ``against``: the second run of a pair.
     - ``queries``: the queries to score. Without it a measure that needs judgements takes the judged queries
       (a run that lacks one has an empty list there), and any other measure takes the run's.
+    - ``query_weights``: how often each query is asked, ``{query: weight}`` or a file of queries with that
+      column. Verdicts and shares of groups use them; means of other measures count each query once.
     - ``query_texts``, ``query_reasons``, ``documents``, ``categories``: the texts of queries, why they were
       chosen, the texts of documents, and the categories of queries, for reports and tables.
 
@@ -106,6 +110,7 @@ class Inputs:
     queries: tuple[str, ...] | None = None
     query_texts: Mapping[str, str] | None = None
     query_reasons: Mapping[str, str] | None = None
+    query_weights: Mapping[str, float] | None = None
     documents: Any = None
     categories: Mapping[str, str | Iterable[str]] | None = None
 
@@ -200,6 +205,7 @@ _READ: Mapping[str, Any] = {
     "against": as_against,
     "background": _background,
     "queries": _asked,
+    "query_weights": as_query_weights,
 }
 
 

@@ -18,6 +18,7 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "value": ("value", "group", "label"),
     "share": ("share", "prob", "probability"),
     "rater": ("rater", "annotator", "worker", "assessor"),
+    "weight": ("weight", "frequency", "freq", "count", "searches", "search_volume", "volume"),
 }
 DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("_id", "id", "doc_id", "docid", "docno", "document"),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
 
 from evenrank.errors import DataError, ParameterError, Problem, counted
-from evenrank.io.cells import id_cells
+from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, SEARCHES, also_called, spelled
 from evenrank.io.frames import Frame
 from evenrank.io.made_query_ids import hold_words, made_id, normal
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_formats.declared import OpenTable
 from evenrank.io.tables import open_table
@@ -39,6 +40,8 @@ class Queries:
     text_column: str | None = None  # of a table that has one
     made: bool = False  # whether the ids were made from the texts, since the file has none
     nameable: bool = True  # whether the command that reads them has --columns
+    weight_column: str | None = None  # that says how often each query is asked
+    lines: Sequence[int] | None = None  # where each query stands in a file of lines
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -46,6 +49,27 @@ class Queries:
         name = next((name for name in self.columns if name.lower() in REASON), None)
         cells = zip(self.ids, self.columns[name], strict=True) if name is not None else ()
         return {query: reason.strip() for query, reason in cells if reason and reason.strip()}
+
+    @cached_property
+    def weights(self) -> Mapping[str, float] | None:
+        """How much each query counts; None where the file does not say."""
+        if self.weight_column is None:
+            return None
+        report = RowProblems(self.source, lines=self.lines)
+        role = f"weight (column {self.weight_column!r})"
+        cells = [cell or "" for cell in self.columns[self.weight_column]]
+        weights: dict[str, float] = {}
+        for row, (query, weight) in enumerate(
+            zip(self.ids, score_cells(cells, report, role, text=True).tolist(), strict=True)
+        ):
+            if weight < 0:
+                report.add(row, f"{role} {weight:g} is less than 0")
+            elif weights.setdefault(query, weight) != weight:
+                report.add(row, f"{role} of query {query!r} was {weights[query]:g} before")
+        report.check()
+        if not any(weights.values()):
+            raise DataError(f"{self.source}: {role} is 0 for all queries, so none would count")
+        return weights
 
     def categories(self, names: Iterable[str]) -> dict[str, list[str]]:
         """``{query: [category, ..]}`` by these columns; of several, each category begins with its column.
@@ -100,7 +124,7 @@ class Queries:
         return tuple(dict.fromkeys(self.ids))
 
 
-QUERY_ROLES = ("query", "text", "query_text")
+QUERY_ROLES = ("query", "text", "query_text", "weight")
 
 
 def query_columns(columns: Mapping[str, str] | None) -> dict[str, str] | None:
@@ -112,9 +136,10 @@ def read_queries(path: str, *, columns: Mapping[str, str] | None = None, nameabl
     """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text.
 
     ``columns`` names the columns ``query`` and ``text``, where they have other names; ``query_text`` goes
-    before ``text``, which may be the column of another file as well. In lines, blank
-    ones and those that begin with ``#`` are skipped. A TSV file whose first line names a column of ids is a
-    table. Where there are no ids but only what people asked, ids are made from that, by ``made_id``.
+    before ``text``, which may be the column of another file as well, and ``weight`` is how much a query
+    counts. In lines, blank ones and those that begin with ``#`` are skipped. A TSV file whose first line
+    names a column of ids is a table. Where there are no ids but only what people asked, ids are made from
+    that, by ``made_id``.
     ``nameable`` is false for a command that has no option for columns, so that no message names it.
     """
     return replace(_read(path, columns, nameable=nameable), nameable=nameable)
@@ -192,6 +217,7 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None, *,
             f"{', '.join(map(repr, frame.names))}"
         )
     text = own or _column(frame, named.get("text"), TEXT, taken=query) or _searched(frame, query)
+    weight = _weighed(frame, named.get("weight"), (query, text), name)
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
     texts: dict[str, str] = {}
     if text is not None:
@@ -200,8 +226,10 @@ def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None, *,
     if not ids:
         raise DataError(f"{name}: holds no query id")
     if text is None and (spelled(query) in SEARCHES or hold_words(ids)):
-        return _of_words(name, ids, others, query)
-    return Queries(name, ids, texts, others, text)
+        found = _of_words(name, ids, others, query)
+    else:
+        found = Queries(name, ids, texts, others, text)
+    return replace(found, weight_column=weight, lines=table.report.lines)
 
 
 def _of_words(
@@ -224,6 +252,15 @@ def _searched(frame: Frame, taken: str) -> str | None:
     """The column of what people searched for, in an export that has another one of ids."""
     found = [name for name in frame.names if name != taken and spelled(name) in (*TEXT, *SEARCHES)]
     return next(iter(found), None)
+
+
+def _weighed(frame: Frame, named: str | None, taken: Collection[str | None], source: str) -> str | None:
+    """The column of weights; the first accepted name wins."""
+    if named is not None and named not in frame.names:
+        raise DataError(f"{source}: no column {named!r} for the weight; there are {', '.join(frame.names)}")
+    free = {spelled(name): name for name in reversed(frame.names) if name not in taken}
+    accepted = map(spelled, ACCEPTED["weight"])
+    return named or next((free[name] for name in accepted if name in free), None)
 
 
 def _texts(frame: Frame, name: str) -> tuple[str | None, ...]:

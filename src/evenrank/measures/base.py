@@ -116,6 +116,7 @@ class Measure(Term):
     takes_cutoff: ClassVar[bool] = True
     looks_below_cutoff: ClassVar[bool] = False
     by_value: ClassVar[bool] = False  # has a column for each value of an attribute, and that is its own side
+    weighs_queries: ClassVar[bool] = False  # its mean uses the weights of queries, as a verdict does
     over_queries: ClassVar[bool] = False  # one value for all queries together, not one for each
     ideal_depends_on_ids: ClassVar[bool] = False  # where ties among judged documents go by id
 

@@ -34,6 +34,7 @@ class GroupShare(GroupMeasure):
 
     Places of documents without a group count for none, and a list of such documents alone is undefined, as
     in the verdicts of an audit. ``of='target'`` is the share that each group should have, to show beside it.
+    The mean uses the weights of queries, where they have some.
 
     When to use: to see the plain shares of the first documents; prefer AWRF or GF for one number that
     weighs ranks.
@@ -49,6 +50,7 @@ class GroupShare(GroupMeasure):
     formula = "p(g) = sum_{i<=k} v_i G_i(g) / sum_{i<=k} v_i sum_h G_i(h), v_i = 1 or attention"
     reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"
     direction = Direction.NONE
+    weighs_queries = True
     undefined_when: ClassVar[dict[str, str]] = {
         EMPTY_LIST: EMPTY_LIST_MEANS,
         NO_GROUP: "no document of the list is of any value",

@@ -95,6 +95,7 @@ def _header(scores: Scores) -> dict[str, Any]:
                 "measure": repr(block.measure),
                 "columns": list(block.columns),
                 "queries": len(block.query_ids),
+                **({} if block.weights is None else {"weights": block.weights.tolist()}),
             }
             for block in scores.blocks
         ],

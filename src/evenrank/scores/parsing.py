@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -200,6 +200,11 @@ class _Collected:
         )
 
 
+def _weighted(block: ScoresBlock, weights: list[float] | None) -> ScoresBlock:
+    """The same with the weights that its queries had."""
+    return block if weights is None else replace(block, weights=np.array(weights, np.float64))
+
+
 def assembled(name: str, header: dict[str, Any], found: Iterable[_Row]) -> Scores:
     measures: dict[str, Measure] = {}
     blocks: dict[tuple[str, str], _Collected] = {}
@@ -234,7 +239,8 @@ def assembled(name: str, header: dict[str, Any], found: Iterable[_Row]) -> Score
     notes = {run: tuple(said) for run, said in header.get("notes", {}).items()}
     provenance = dict(header.get("provenance", {}))
     runs = provenance.get("runs")
-    whole = tuple(blocks[key].block(name, key[0]) for key in blocks)
+    weights = {(block["run"], block["measure"]): block["weights"] for block in expected if "weights" in block}
+    whole = tuple(_weighted(blocks[key].block(name, key[0]), weights.get(key)) for key in blocks)
     judged = any(part.judged_by for block in whole for part in block.measure.parts())
     told = frozenset(
         run

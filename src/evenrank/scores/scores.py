@@ -27,6 +27,7 @@ from evenrank.stats.intervals import (
     mean_interval,
     resampled_interval,
 )
+from evenrank.stats.weights import effective_number, weighted_mean
 
 if TYPE_CHECKING:
     import pandas
@@ -69,6 +70,7 @@ class ScoresBlock:
     shares: npt.NDArray[np.float64] | None = None  # (Q, C): of the R rankings, how many have a value
     unlabelled: npt.NDArray[np.bool_] | None = None  # (Q,): lists with a value and no labelled document
     bounds: tuple[float, float] | None = None  # where these groups and targets leave less than the range
+    weights: npt.NDArray[np.float64] | None = None  # (Q,): of the queries; None where each counts once
 
     def defined(self, column: int = 0) -> npt.NDArray[np.float64]:
         """The values that count: neither undefined nor infinite."""
@@ -89,13 +91,20 @@ class ScoresBlock:
             draws=None,
             shares=None if self.shares is None else self.shares[list(rows)],
             unlabelled=None if self.unlabelled is None else self.unlabelled[list(rows)],
+            weights=None if self.weights is None else self.weights[list(rows)],
         )
 
     def range_of(self, values: npt.NDArray[np.float64]) -> tuple[float, float]:
         """The range for intervals over these values."""
         return self.bounds or self.measure.range_of(values)
 
+    def weights_of(self, column: int = 0) -> npt.NDArray[np.float64] | None:
+        """The weights of the queries whose values count."""
+        return None if self.weights is None else self.weights[self.status[:, column] == 0]
+
     def aggregate(self, column: int = 0) -> float:
+        if self.weights is not None:
+            return weighted_mean(self.defined(column), self.weights_of(column))
         return aggregated(self.measure, self.defined(column), self.infinite(column))
 
     def interval(
@@ -108,7 +117,8 @@ class ScoresBlock:
             return ConfidenceInterval(math.nan, math.nan, ONE_VALUE)
         values = self.defined(column)
         if self.measure.aggregation == "mean":
-            return mean_interval(values, self.range_of(values), level=level)
+            weights = self.weights_of(column)
+            return mean_interval(values, self.range_of(values), level=level, weights=weights)
         return resampled_interval(values, self.measure.aggregate, level=level, resamples=resamples, seed=seed)
 
 
@@ -244,6 +254,8 @@ class Scores:
                 counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
                 found = block.interval(index)
                 counted = block.status[:, index] == 0
+                weights = block.weights_of(index)
+                count = int(counts[0]) if weights is None else round(effective_number(weights))
                 rows.append(
                     SummaryRow(
                         run=block.run,
@@ -262,9 +274,7 @@ class Scores:
                         },
                         aggregation=block.measure.aggregation,
                         direction=block.measure.direction.value,
-                        interval_note=interval_note(
-                            found, int(counts[0]), block.range_of(block.defined(index))
-                        ),
+                        interval_note=interval_note(found, count, block.range_of(block.defined(index))),
                         unlabelled=0 if block.unlabelled is None else int((block.unlabelled & counted).sum()),
                     )
                 )

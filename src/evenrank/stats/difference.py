@@ -13,6 +13,7 @@ from evenrank.arrays import Floats
 from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
 from evenrank.stats.pairs import finite_pairs, paired_differences
+from evenrank.stats.weights import weighted_mean
 
 
 class DifferenceInterval(NamedTuple):
@@ -33,11 +34,17 @@ def mean(values: Floats) -> Floats:
 
 
 def mean_difference(
-    first: npt.ArrayLike, second: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    bounds: Bounds = UNBOUNDED,
+    *,
+    level: float = 0.95,
+    weights: Floats | None = None,
 ) -> DifferenceInterval:
     """The difference of two means over the same queries, with the interval of ``mean_interval``.
 
     ``bounds`` are those of a value; a difference then lies between ``low - high`` and ``high - low``.
+    ``weights`` are those of the queries.
     Undefined when fewer than five pairs count, and when all differences are equal and a bound is missing.
 
     >>> found = mean_difference([0.5, 0.6, 0.7, 0.8, 0.9], [0.4, 0.4, 0.6, 0.5, 0.9], (0.0, 1.0))
@@ -47,8 +54,9 @@ def mean_difference(
     pairs = finite_pairs(first, second)
     n = len(pairs.first)
     values = paired_differences(pairs.first, pairs.second).values
-    low, high, reason = mean_interval(values, difference_bounds(bounds), level=level)
-    value = float(pairs.first.mean() - pairs.second.mean()) if n else math.nan
+    own = None if weights is None else weights[np.isfinite(first) & np.isfinite(second)]
+    low, high, reason = mean_interval(values, difference_bounds(bounds), level=level, weights=own)
+    value = weighted_mean(pairs.first, own) - weighted_mean(pairs.second, own) if n else math.nan
     return DifferenceInterval(value, low, high, n, pairs.undefined, pairs.infinite, reason)
 
 

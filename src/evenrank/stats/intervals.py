@@ -20,6 +20,7 @@ from evenrank.errors import DataError, ParameterError
 from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.student import student_quantile
 from evenrank.stats.ties import slack
+from evenrank.stats.weights import effective_number
 
 Bounds = tuple[float, float]
 
@@ -52,7 +53,11 @@ class ConfidenceInterval(NamedTuple):
 
 
 def mean_interval(
-    values: npt.ArrayLike, bounds: Bounds = UNBOUNDED, *, level: float = 0.95
+    values: npt.ArrayLike,
+    bounds: Bounds = UNBOUNDED,
+    *,
+    level: float = 0.95,
+    weights: Floats | None = None,
 ) -> ConfidenceInterval:
     """The interval of a mean: Student's t after a quarter of an observation was added on each side.
 
@@ -67,6 +72,9 @@ def mean_interval(
     the sample with these, the interval is ``M -+ t(N - 1) S / sqrt(N)``, cut to the bounds; it holds m.
     Values beyond the bounds, as NFaiRR of a collection has, move the bounds.
 
+    With ``weights`` (n,) the mean is weighted, and n is the effective number of values: a value counts for
+    its weight, scaled so that the weights sum to n.
+
     Undefined when there are fewer than five values, and when all are equal and a bound is missing.
 
     >>> low, high, _ = mean_interval([1.0] * 20, (0.0, 1.0))
@@ -77,24 +85,29 @@ def mean_interval(
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or not np.isfinite(x).all():
         raise DataError("an interval is of one list of finite numbers")
-    n = len(x)
-    if n < FEWEST:
+    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
+    x, w = x[w > 0], w[w > 0]
+    n = len(x) if weights is None else effective_number(w)
+    if n < FEWEST - 1e-9:
         return ConfidenceInterval(math.nan, math.nan, TOO_FEW)
     size = float(np.abs(x).max())
     if size > _LARGE:
-        low, high, reason = mean_interval(x / size, (bounds[0] / size, bounds[1] / size), level=level)
+        smaller = bounds[0] / size, bounds[1] / size
+        low, high, reason = mean_interval(x / size, smaller, level=level, weights=w)
         return ConfidenceInterval(low * size, high * size, reason)
-    x = np.sort(x)
-    equal = _share_equal(x)
+    order = np.argsort(x, kind="stable")
+    x, w = x[order], w[order] * (n / w.sum())
+    equal = _share_equal(x, w, n)
     if equal == 1 and not all(map(math.isfinite, bounds)):
         return ConfidenceInterval(math.nan, math.nan, CONSTANT)
-    mean = float(x.mean())
+    mean = float((w * x).sum() / n)
     lowest, highest = min(bounds[0], float(x[0])), max(bounds[1], float(x[-1]))
     below = _added(mean - float(x[0]), mean - lowest, equal)  # how far from the mean: (0, inf)
     above = _added(float(x[-1]) - mean, highest - mean, equal)
     total = n + 2 * ADDED
     shift = ADDED * (above - below) / total
-    squares = float(((x - mean - shift) ** 2).sum()) + ADDED * ((above - shift) ** 2 + (below + shift) ** 2)
+    added = ADDED * ((above - shift) ** 2 + (below + shift) ** 2)
+    squares = float((w * (x - mean - shift) ** 2).sum()) + added
     half = student_quantile((1 + level) / 2, total - 1) * math.sqrt(squares / (total - 1) / total)
     low, high = max(lowest, mean + shift - half), min(highest, mean + shift + half)
     return ConfidenceInterval(min(low, mean), max(high, mean))
@@ -156,10 +169,15 @@ def check_level(level: float) -> None:
         raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
 
 
-def _share_equal(x: Floats) -> float:
-    """For sorted values ``(k - 1)/(n - 1)``, k of which are equal: 0 where none are, 1 where all are."""
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(x) > slack(x), [True]]))
-    return (int(np.diff(starts).max()) - 1) / (len(x) - 1)
+def _share_equal(x: Floats, w: Floats, n: float) -> float:
+    """For sorted values ``(k - 1)/(n - 1)``, k of which are equal: 0 where none are, 1 where all are.
+
+    Values of weights ``w`` count for these, which sum to n; one that counts for less than 1 is one value.
+    """
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(x) > slack(x)]))
+    if len(starts) == 1:
+        return 1.0
+    return max(0.0, float(np.add.reduceat(w, starts).max()) - 1) / (n - 1)
 
 
 def _added(outermost: float, bound: float, equal: float) -> float:

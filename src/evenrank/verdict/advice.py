@@ -17,6 +17,7 @@ from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, parse_reranker, rerank
 from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
+from evenrank.stats.weights import weighted_mean, weighted_means
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target, without_judgements
@@ -39,15 +40,20 @@ class Trial:
     sinks: bool  # whether a group that has no more than its target gets less than before
     before: Floats  # (Q,)
     shares: Floats  # (Q,)
+    weights: Floats | None  # (Q,): of the queries
     cost: float
     cost_low: float
     cost_high: float
 
     @property
-    def gains(self) -> Floats:
-        """(Q',): what the group gets more, of the queries with a share before and after."""
-        gains = self.shares - self.before
-        return gains[np.isfinite(gains)]
+    def gain(self) -> float:
+        """What the group gets more, over the queries with a share before and after."""
+        return self.mean(self.shares) - self.mean(self.before)
+
+    def mean(self, values: Floats) -> float:
+        """Over the queries with a share before and after."""
+        both = np.isfinite(self.shares - self.before)
+        return weighted_mean(values[both], None if self.weights is None else self.weights[both])
 
     def interval(self, verdict: Verdict) -> tuple[float, float]:
         """Where the mean gain lies, over other queries.
@@ -55,13 +61,15 @@ class Trial:
         The same queries are measured before and after, so it is an interval of differences: that of the
         shares holds how queries differ from each other, which a gain does not depend on.
         """
-        found = mean_difference(self.shares, self.before, (0.0, 1.0), level=verdict.level)
+        found = mean_difference(
+            self.shares, self.before, (0.0, 1.0), level=verdict.level, weights=self.weights
+        )
         return found.low, found.high
 
     def helps(self, verdict: Verdict, gap: float) -> bool:
         """Whether the lowest group gets clearly more, no group that lacks something gets less, and the groups
         together miss their targets by less."""
-        worthwhile = self.gains.mean() >= -WORTHWHILE * verdict.less[0].difference
+        worthwhile = self.gain >= -WORTHWHILE * verdict.less[0].difference
         return bool(self.gap < gap and not self.sinks and worthwhile and self.interval(verdict)[0] > 0)
 
 
@@ -95,22 +103,23 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
         background=candidates, background_depth=None,
     )  # fmt: skip
     place = membership.attribute.values.index(verdict.less[0].value)
-    before = _shares(known, candidates, verdict)
-    trials = [_trial(method, known, candidates, verdict, place, before) for method in _methods(verdict)]
-    gap = _gap(before, verdict)
+    before, weights = _shares(known, candidates, verdict)
+    trials = [
+        _trial(method, known, candidates, verdict, place, before, weights) for method in _methods(verdict)
+    ]
+    gap = _gap(before, weights, verdict)
     helping = [trial for trial in trials if trial.helps(verdict, gap)]
     if not helping:
         return None
     good = [trial for trial in helping if trial.gap <= (1 - CLOSED) * gap]
     best = min(good, key=lambda trial: abs(trial.cost)) if good else min(helping, key=lambda trial: trial.gap)
-    kept = np.isfinite(best.shares) & np.isfinite(best.before)
     low, high = best.interval(verdict)
     return Advice(
         method=best.method,
         group=verdict.less[0].value,
-        before=float(best.before[kept].mean()),
-        after=float(best.shares[kept].mean()),
-        gain=float(best.gains.mean()),
+        before=best.mean(best.before),
+        after=best.mean(best.shares),
+        gain=best.gain,
         gain_low=low,
         gain_high=high,
         cost_measure=_cost_measure(inputs, verdict),
@@ -125,31 +134,42 @@ def _methods(verdict: Verdict) -> list[Reranker]:
     return methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
 
 
-def _trial(method: Reranker, known: Inputs, run: Run, verdict: Verdict, place: int, before: Floats) -> Trial:
+def _trial(
+    method: Reranker,
+    known: Inputs,
+    run: Run,
+    verdict: Verdict,
+    place: int,
+    before: Floats,
+    weights: Floats | None,
+) -> Trial:
     with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
         warnings.simplefilter("ignore", EvenrankWarning)
         made: Run = rerank(without_judgements(known), method)
     made = made.renamed(run.name)
-    shares = _shares(known, made, verdict)
+    shares, _ = _shares(known, made, verdict)
     cost = _cost(known, run, made, verdict)
     both = np.isfinite(shares).all(axis=1) & np.isfinite(before).all(axis=1)
-    old, new = (values[both].mean(axis=0) for values in (before, shares))  # (L,)
+    own = None if weights is None else weights[both]
+    old, new = (weighted_means(values[both], own) for values in (before, shares))  # (L,)
     lacks = np.array([group.difference <= 0 for group in verdict.groups])
     sinks = bool((lacks & (new < old - SUNK)).any())
-    return Trial(repr(method), _gap(shares, verdict), sinks, before[:, place], shares[:, place], *cost)
+    gap = _gap(shares, weights, verdict)
+    return Trial(repr(method), gap, sinks, before[:, place], shares[:, place], weights, *cost)
 
 
-def _shares(known: Inputs, run: Run, verdict: Verdict) -> Floats:
-    """(Q, L), NaN where undefined."""
+def _shares(known: Inputs, run: Run, verdict: Verdict) -> tuple[Floats, Floats | None]:
+    """(Q, L), NaN where undefined, and the weights of queries (Q,)."""
     measure = share_measure(verdict.attribute, verdict.cutoff)
     block = evaluate(replace(without_judgements(known), runs={verdict.system: run}), [measure]).block(measure)
-    return np.where(block.status == 0, block.values, np.nan)
+    return np.where(block.status == 0, block.values, np.nan), block.weights
 
 
-def _gap(shares: Floats, verdict: Verdict) -> float:
+def _gap(shares: Floats, weights: Floats | None, verdict: Verdict) -> float:
     """Half the sum over groups of how far mean shares are from mean targets."""
     targets = np.array([group.target for group in verdict.groups])
-    means = shares[np.isfinite(shares).all(axis=1)].mean(axis=0)
+    there = np.isfinite(shares).all(axis=1)
+    means = weighted_means(shares[there], None if weights is None else weights[there])
     return float(np.abs(means - targets).sum()) / 2
 
 

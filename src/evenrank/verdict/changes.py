@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenrank.arrays import Floats
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
+from evenrank.inputs.query_weights import weights_at
 from evenrank.stats.difference import mean_difference
+from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.sentences import attention, percent, signed_points
@@ -76,7 +77,8 @@ def share_changes(verdicts: Sequence[Verdict], inputs: Inputs, baseline: str) ->
             continue
         shares = shares_by_query(inputs, membership, verdict.cutoff, (baseline, *others), lowest.value)
         each = 1 - (1 - verdict.level) / (len(own) * len(others))
-        found += [_change(verdict, lowest.value, shares, system, each) for system in others]
+        weights = inputs.query_weights
+        found += [_change(verdict, lowest.value, shares, system, each, weights) for system in others]
     return tuple(found)
 
 
@@ -101,29 +103,31 @@ def shares_by_query(
 
 
 def _change(
-    verdict: Verdict, group: str, shares: Mapping[str, Mapping[str, float]], system: str, level: float
+    verdict: Verdict,
+    group: str,
+    shares: Mapping[str, Mapping[str, float]],
+    system: str,
+    level: float,
+    weights: Mapping[str, float] | None,
 ) -> ShareChange:
     old, new = shares[verdict.system], shares[system]
     both = [query for query in old if query in new]
     before, after = (np.array([side[query] for query in both], dtype=np.float64) for side in (old, new))
-    found = mean_difference(after, before, (0.0, 1.0), level=level)
+    omega = None if weights is None else weights_at(weights, both)
+    found = mean_difference(after, before, (0.0, 1.0), level=level, weights=omega)
     return ShareChange(
         system=system,
         baseline=verdict.system,
         attribute=verdict.attribute,
         group=group,
         cutoff=verdict.cutoff,
-        before=_mean(before),
-        after=_mean(after),
+        before=weighted_mean(before, omega),
+        after=weighted_mean(after, omega),
         difference=found.difference,
         low=found.low,
         high=found.high,
         level=verdict.level,
     )
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 def describe_changes(changes: Sequence[ShareChange]) -> list[str]:

@@ -22,9 +22,11 @@ from evenrank.data.run import Run
 from evenrank.errors import ParameterError, counted
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
+from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.group_share import LIST, TARGET, GroupShare
 from evenrank.stats.intervals import mean_interval
+from evenrank.stats.weights import effective_number, weighted_mean
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.lists import ATTENTION, LabelledLists, pairs_of, spread_over, unlabelled_attention
 from evenrank.verdict.redealing import Band, Chance, bands
@@ -60,6 +62,7 @@ class GroupShares:
     unlabelled: int  # of the documents in the first places
     ranked: int
     unseen: float  # the part of the attention that documents without a label get
+    weights: Floats | None = None  # (Q,): of the queries; None where each counts once
     chance: Chance | None = None  # what chance does to the shares; None where no query has any
     reachable: Sequence[
         float
@@ -68,8 +71,14 @@ class GroupShares:
 
     @property
     def defined(self) -> Bools:
-        """(Q,): queries that have both a share and a target."""
-        return np.asarray(np.isfinite(self.shares).all(axis=1) & np.isfinite(self.targets).all(axis=1))
+        """(Q,): queries that have both a share and a target, and weigh something."""
+        found = np.isfinite(self.shares).all(axis=1) & np.isfinite(self.targets).all(axis=1)
+        return np.asarray(found if self.weights is None else found & (self.weights > 0))
+
+    @property
+    def omega(self) -> Floats | None:
+        """The weights of the queries that count."""
+        return None if self.weights is None else self.weights[self.defined]
 
     @property
     def enough(self) -> bool:
@@ -97,7 +106,7 @@ def verdicts(
     attribute's own target, else the catalogue, or where ``catalogue`` is False the candidates.
     ``catalogue`` says whether the labelled documents are all that there are; by default they are taken for
     that where ``documents`` are known. ``clicks`` says that the judgements come from clicks. ``attention``
-    is how places count.
+    is how places count. Queries that have weights (``query_weights``) count by these.
 
     >>> from evenrank.data.membership import Membership
     >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
@@ -161,6 +170,7 @@ def _tables(
     }
     scores = evaluate(known, [measure for three in measures.values() for measure in three])
     first = run.head(cutoff) if inputs.queries is None else run.head(cutoff).select(inputs.queries)
+    weights = None if inputs.query_weights is None else weights_at(inputs.query_weights, first.query_ids)
     for one in aimed:
         shares, found, targets = (scores.block(measure) for measure in measures[one.attribute.name])
         has_catalogue = one.query_ids is None and (whole or one.name not in inputs.named)
@@ -177,7 +187,8 @@ def _tables(
             targets=_values(targets),
             unlabelled=int(bare.sum()),
             ranked=len(first.doc_ids),
-            unseen=unlabelled_attention(first, bare, attention),
+            unseen=unlabelled_attention(first, bare, attention, weights),
+            weights=shares.weights,
         )
         yield _with_lists(made, candidates, cutoff, attention)
 
@@ -193,11 +204,14 @@ def _with_lists(table: GroupShares, run: Run, cutoff: int, attention: Attention)
     order = {query: row for row, query in enumerate(table.queries)}
     rows = np.array([order[query] for query, keep in zip(run.query_ids, kept, strict=True) if keep])
     targets = table.targets[rows]
-    reachable, unreachable = lists.reach(targets)
+    omega = None if table.weights is None else table.weights[rows]
+    reachable, unreachable = lists.reach(targets, omega)
     return replace(
         table,
         chance=spread_over(
-            lists.chance(table.target_kind, targets, catalogue=bool(np.isfinite(table.catalogue).all())),
+            lists.chance(
+                table.target_kind, targets, omega, catalogue=bool(np.isfinite(table.catalogue).all())
+            ),
             rows,
             len(defined),
         ),
@@ -245,26 +259,27 @@ def _judged(
         unseen=table.unseen,
         unit="" if unit is None else unit.attribute.name,
         units=math.nan if table.chance is None else table.chance.units,
+        effective=math.nan if table.omega is None else effective_number(table.omega),
     )
     return replace(made, worst=_worst(made, table, inputs))
 
 
 def _findings(table: GroupShares, band: Band | None, level: float) -> Iterator[GroupFinding]:
-    defined = table.defined
+    defined, omega = table.defined, table.omega
     shares, targets, candidates = (
         values[defined] for values in (table.shares, table.targets, table.candidates)
     )
     for place, value in enumerate(table.membership.attribute.values):
-        of_queries = mean_interval(shares[:, place], (0.0, 1.0), level=level)
+        of_queries = mean_interval(shares[:, place], (0.0, 1.0), level=level, weights=omega)
         made = GroupFinding(
             value=value,
             documents=float(table.documents[place]),
             catalogue=float(table.catalogue[place]),
-            candidates=_mean(candidates[:, place]),
-            share=_mean(shares[:, place]),
+            candidates=_mean(candidates[:, place], omega),
+            share=_mean(shares[:, place], omega),
             share_low=math.nan,
             share_high=math.nan,
-            target=_mean(targets[:, place]),
+            target=_mean(targets[:, place], omega),
             decision=TOO_FEW,
             queries_low=of_queries.low,
             queries_high=of_queries.high,
@@ -286,9 +301,9 @@ def _findings(table: GroupShares, band: Band | None, level: float) -> Iterator[G
         yield made
 
 
-def _mean(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
+def _mean(values: Floats, omega: Floats | None) -> float:
+    known = np.isfinite(values)
+    return weighted_mean(values[known], None if omega is None else omega[known])
 
 
 def _worst(verdict: Verdict, table: GroupShares, inputs: Inputs) -> tuple[WorstQuery, ...]:
@@ -322,7 +337,8 @@ def _notes(table: GroupShares, cutoff: int) -> Sequence[str]:
             f"{cutoff} places {'has' if table.unlabelled == 1 else 'have'} no group and "
             f"{'counts' if table.unlabelled == 1 else 'count'} for none: shares are of the others"
         )
-    left = len(table.queries) - int(table.defined.sum())
+    weighing = len(table.queries) if table.weights is None else int((table.weights > 0).sum())
+    left = weighing - int(table.defined.sum())
     if left:
         notes.append(
             f"{name}: {counted(left, 'query has', 'queries have')} no list, no group or no target, and "

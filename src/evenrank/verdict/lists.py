@@ -12,7 +12,8 @@ from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.ids import StringRows, as_strings, hash_strings, take
-from evenrank.verdict.redealing import Chance, Labelled, Lists, chance_of
+from evenrank.stats.weights import weighted_mean
+from evenrank.verdict.redealing import TINY, Chance, Labelled, Lists, chance_of
 from evenrank.verdict.targets import CANDIDATES
 
 ATTENTION = log2()  # how places count
@@ -24,13 +25,17 @@ def pairs_of(run: Run) -> Pairs:
     return Pairs(run.query_ids, owners, StringRows(run.doc_ids), run.doc_hashes)
 
 
-def unlabelled_attention(run: Run, bare: Bools, attention: Attention = ATTENTION) -> float:
-    """The part of the attention of all lists that the documents marked by ``bare`` (P,) get."""
+def unlabelled_attention(
+    run: Run, bare: Bools, attention: Attention = ATTENTION, omega: Floats | None = None
+) -> float:
+    """The part of the attention of all lists that the documents marked by ``bare`` (P,) get; ``omega`` (Q,)
+    are the weights of queries."""
     if not len(bare):
         return 0.0
     places = np.arange(len(bare)) - np.repeat(run.offsets[:-1], run.lengths)
     weights = attention.weights(int(places.max()) + 1)[places]
-    return float(weights[bare].sum() / weights.sum())
+    weights = weights if omega is None else weights * np.repeat(omega, run.lengths)
+    return float(weights[bare].sum() / max(weights.sum(), TINY))
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,9 @@ class LabelledLists:
         hashes = pairs.doc_hashes[here]
         return cls(membership, query, rows[here], hashes, member, mass, weights[places], weights[among])
 
-    def chance(self, target: str, targets: Floats, *, catalogue: bool) -> Chance:
-        """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``.
+    def chance(self, target: str, targets: Floats, omega: Floats | None, *, catalogue: bool) -> Chance:
+        """What chance does to the shares; ``targets`` (Q, L) are those of the kind ``target``, ``omega`` (Q,)
+        the weights of queries where they have some.
 
         Where the ``catalogue`` is not known, it is the documents found. Documents are dealt in the order of
         the hashes of their ids, and values in the order of their names: the order in which the source has
@@ -86,12 +92,13 @@ class LabelledLists:
         by_name = np.argsort(self.membership.attribute.values)
         labels = Labelled(member[:, by_name], mass, _units(self.membership, rows[order], hashes[order]))
         lists = Lists(self.query, place[self.row], weight)
-        found = chance_of(lists, labels, targets[:, by_name], candidates=candidates)
+        found = chance_of(lists, labels, targets[:, by_name], omega, candidates=candidates)
         return found.in_order(np.argsort(by_name))
 
-    def reach(self, targets: Floats) -> tuple[Floats, Int64s]:
+    def reach(self, targets: Floats, omega: Floats | None = None) -> tuple[Floats, Int64s]:
         """(L,) twice: the mean share where each list is brought as near to its target as any order of its
-        documents can, and how many lists cannot reach it. Documents without a label are left out."""
+        documents can, and how many lists cannot reach it. Documents without a label are left out; ``omega``
+        (Q,) are the weights of queries where they have some."""
         totals = np.bincount(self.query, weights=self.slots * self.mass, minlength=len(targets))  # (Q,)
         reached, lacking = [], []
         for aim, member in zip(targets.T, (self.member * self.mass[:, None]).T, strict=True):
@@ -102,7 +109,7 @@ class LabelledLists:
                 / totals
                 for by in (member, -member)
             )
-            reached.append(np.clip(aim, least, most).mean())
+            reached.append(weighted_mean(np.clip(aim, least, most), omega))
             lacking.append((most < aim - 1e-9).sum())
         return np.array(reached), np.array(lacking)
 

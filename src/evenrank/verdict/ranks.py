@@ -9,13 +9,15 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.inputs import Inputs
+from evenrank.inputs.query_weights import weights_at
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.lists import pairs_of
 
 
 @dataclass(frozen=True, eq=False)
 class RankShares:
-    """One attribute of one system. A document without a group counts for none."""
+    """One attribute of one system. A document without a group counts for none, any other for what its query
+    weighs."""
 
     system: str
     attribute: str
@@ -40,6 +42,9 @@ def rank_shares(inputs: Inputs, system: str, cutoff: int) -> tuple[RankShares, .
     first = run.head(cutoff) if inputs.queries is None else run.head(cutoff).select(inputs.queries)
     pairs = pairs_of(first)
     ranks = np.arange(len(first.doc_ids)) - np.repeat(first.offsets[:-1], first.lengths)
+    weights = np.ones(len(first.doc_ids))
+    if inputs.query_weights is not None:
+        weights = np.repeat(weights_at(inputs.query_weights, first.query_ids), first.lengths)
     found = []
     for one in group_attributes(inputs):
         rows = one.rows_of(pairs)
@@ -48,10 +53,11 @@ def rank_shares(inputs: Inputs, system: str, cutoff: int) -> tuple[RankShares, .
         members = members / np.maximum(members.sum(axis=1, keepdims=True), 1e-12)
         depth = int(first.lengths.max(initial=0))
         sums = np.zeros((depth, members.shape[1]))
-        np.add.at(sums, ranks[there], members)
+        np.add.at(sums, ranks[there], members * weights[there, None])
         counts = np.bincount(ranks[there], minlength=depth)
+        total = np.bincount(ranks[there], weights=weights[there], minlength=depth)[:, None]
         with np.errstate(invalid="ignore"):
-            shares = np.where(counts[:, None] > 0, sums / counts[:, None], np.nan)
+            shares = np.where(total > 0, sums / total, np.nan)
         values = one.attribute.values
         found.append(RankShares(system, one.attribute.name, values, shares, tuple(counts.tolist())))
     return tuple(found)

@@ -167,6 +167,14 @@ def describe_worst(verdict: Verdict, *, shortly: bool = False) -> str:
     return f"worst queries for {verdict.attribute} {group.value}: {shown}"
 
 
+def over_queries(verdict: Verdict) -> str:
+    """How many queries a verdict is over, and as how many they count where they have weights."""
+    over = counted(verdict.queries, "query", "queries")
+    if math.isnan(verdict.effective):
+        return over
+    return f"{over} that count as {verdict.effective:.1f} by their weights"
+
+
 def describe_relevance(found: RelevanceFinding) -> str:
     """What is known of relevance, and what cannot be concluded."""
     if not found.measure:
@@ -355,11 +363,9 @@ def _too_few(verdict: Verdict) -> str:
             f"{places(verdict.cutoff)} have no group and get {percent(verdict.unseen)} of the "
             f"{_what(verdict)}; more than {percent(MOST_UNLABELLED)} is too much to say what groups get."
         )
-    if verdict.queries < LEAST_QUERIES:
-        over = counted(verdict.queries, "query", "queries")
-        return (
-            f"no verdict: there {'is' if verdict.queries == 1 else 'are'} {over}, fewer than {LEAST_QUERIES}."
-        )
+    if verdict.queries < LEAST_QUERIES or verdict.effective < LEAST_QUERIES - 0.01:
+        be = "is" if verdict.queries == 1 else "are"
+        return f"no verdict: there {be} {over_queries(verdict)}, fewer than {LEAST_QUERIES}."
     what = f"values of {verdict.unit}" if verdict.unit else "documents"
     if verdict.units < LEAST_UNITS:
         return (

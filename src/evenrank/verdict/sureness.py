@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evenrank.errors import counted
 from evenrank.verdict.advice import METHODS
 from evenrank.verdict.redealing import LEAST_QUERIES, LEAST_UNITS
 from evenrank.verdict.sentences import (
@@ -11,6 +10,7 @@ from evenrank.verdict.sentences import (
     describe_possible,
     digits_apart,
     lowest_tested,
+    over_queries,
     percent,
 )
 from evenrank.verdict.value import TOO_FEW, Verdict
@@ -27,7 +27,7 @@ ONLY_SCORES = (
 
 def describe_sureness(verdict: Verdict) -> str:
     """Whether the interval excludes the target, what it is about, and what it leaves possible."""
-    over = counted(verdict.queries, "query", "queries")
+    over = over_queries(verdict)
     what = f"values of {verdict.unit}" if verdict.unit else "documents"
     if all(group.decision == TOO_FEW for group in verdict.groups):
         return f"Not sure at all: {_takes(what)}."

@@ -133,6 +133,7 @@ class Verdict:
     unseen: float = 0.0  # the part of the attention in the first places that those without a group get
     unit: str = ""  # the column that labels belong to, as a seller; empty for the document itself
     units: float = math.nan  # that share the attention, as an effective number
+    effective: float = math.nan  # number of queries, where weights make some count for more than others
     attention: str = "log2"  # how places count; uniform: places are counted
 
     @property
@@ -194,7 +195,7 @@ class Verdict:
 
 
 # not in the first summaries
-_LATER = ("unlabelled", "ranked", "unseen", "unit", "units", "attention")
+_LATER = ("unlabelled", "ranked", "unseen", "unit", "units", "effective", "attention")
 _NESTED = ("groups", "relevance", "worst", "advice", "notes")
 
 

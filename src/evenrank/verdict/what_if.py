@@ -15,8 +15,10 @@ from evenrank.data.run import Run
 from evenrank.errors import EvenrankWarning
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
+from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import parse_measure
 from evenrank.rerankers import parse_reranker, rerank
+from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import share_measure
 from evenrank.verdict.targets import with_chosen_target, without_judgements
@@ -120,14 +122,15 @@ def _step(
     relevance = np.full(len(queries), math.nan)
     if measure:
         relevance = _values(replace(known, groups=()), verdict, run, queries, 0, measure)
-    there = shares[np.isfinite(shares)]
+    there = np.isfinite(shares)
+    omega = None if known.query_weights is None else weights_at(known.query_weights, queries)[there]
     judged = relevance[np.isfinite(relevance)]
     return WhatIfStep(
         strength=strength,
         run=run,
         shares=shares,
         relevance=relevance,
-        share=float(there.mean()) if len(there) else math.nan,
+        share=weighted_mean(shares[there], omega),
         value=float(judged.mean()) if len(judged) else math.nan,
     )
 

@@ -25,6 +25,7 @@ from evenrank.measures import Direction
 from evenrank.scores import Scores
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import difference_bounds
+from evenrank.stats.intervals import mean_interval
 from evenrank.stats.pairs import paired_differences
 from evenrank.stats.ties import TOLERANCE
 from evenrank.tables import Table, number
@@ -170,10 +171,7 @@ def _verdict(
     lost, gained = int((np.isfinite(old) & ~both).sum()), int((np.isfinite(new) & ~both).sum())
     gains = paired_differences(new, old, lower_is_better=rule.lower_is_better).values  # (n,) of both
     own = new[np.isfinite(new)]
-    values = [
-        float(table.measure.aggregate(kept)) if len(kept) else math.nan
-        for kept in (old[both], new[both], own)
-    ]
+    values = [table.mean(old, both), table.mean(new, both), table.mean(new, np.isfinite(new))]
     alpha, level = gate.alpha_of(rule), math.nan
     allowed = rule.margin(values[0]) if rule.compares else math.nan
     finding, low, high = NOT_COMPARED, math.nan, math.nan
@@ -189,10 +187,7 @@ def _verdict(
         low, high = (-bounds.upper, -bounds.lower) if rule.lower_is_better else (bounds.lower, bounds.upper)
     elif rule.bounded:
         if interval is None:
-            own_bounds = mean_bounds(
-                own, table.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed
-            )
-            low, high = own_bounds.lower, own_bounds.upper
+            low, high = _own_bounds(table, new, gate, alpha)
         else:
             low, high = interval
             alpha, level = rule.alpha, 1 - rule.alpha
@@ -222,6 +217,17 @@ def _verdict(
         losses=() if rule.bounded else _losses(table, old, new, both, rule),
         level=level,
     )
+
+
+def _own_bounds(table: MeasureTable, values: Floats, gate: Gate, alpha: float) -> tuple[float, float]:
+    """Where the mean over other queries lies; where these have weights, as in the interval of a table."""
+    there = np.isfinite(values)
+    own = values[there]
+    if table.weights is not None:
+        weights = table.weights[there]
+        return mean_interval(own, table.range_of(own), level=1 - 2 * alpha, weights=weights)[:2]
+    found = mean_bounds(own, table.range_of(own), alpha=alpha, resamples=gate.resamples, seed=gate.seed)
+    return found.lower, found.upper
 
 
 def _finding(gains: Floats, at_least: int, lower: float, upper: float, allowed: float) -> str:
