@@ -188,9 +188,9 @@ def _scored(
     aimed = [with_chosen_target(one, kinds.get(one.attribute.name, CANDIDATES)) for one in groups]
     first = next(iter(inputs.runs.values()))
     known = replace(inputs, groups=tuple(aimed), background=first if isinstance(first, Run) else None)
-    if known.words is not None and catalogue:
-        known = replace(known, background="collection")
     of_runs = [name for name, kind in kinds.items() if kind == CANDIDATES]  # whose pool differs by system
+    if known.words is not None and catalogue and not of_runs:  # else it would take the place of their pools
+        known = replace(known, background="collection")
     try:
         measures_known = default_measures(known, cutoff)
     except ParameterError as error:

@@ -119,7 +119,7 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[s
     say_targets(measures, inputs, known)
     lines = []
     if arguments.measures is None:
-        lines = verdict_lines(inputs, known, next(iter(inputs.runs)))
+        lines = verdict_lines(inputs, known, next(iter(inputs.runs)), arguments.project)
     texts = inputs.query_texts or {}
     return scores if inputs.categories is None else scores.by(inputs.categories), lines, texts
 

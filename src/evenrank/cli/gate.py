@@ -66,18 +66,20 @@ def run(arguments: argparse.Namespace) -> int:
     inputs = shared.read_inputs(known, weighs=True)
     _check_differs(inputs, known, baseline)
     missing = shared.missing_rule(arguments, config.measures)
-    scores = shared.labelled(evaluate(inputs, config.measures, missing=missing), arguments)
+    gate = config.gate if missing is None else config.gate.with_missing(missing)
+    measures = list(dict.fromkeys(rule.measure for rule in gate.rules))
+    scores = shared.labelled(evaluate(inputs, measures, missing=missing), arguments)
     parts = {None: scores} if inputs.categories is None else scores.split(inputs.categories)
     tables, lines, failed = [], list[str](), False
     for category, part in parts.items():
         own = None if category is None else [query for block in part.blocks for query in block.query_ids]
         for now in (name for name in known.names if name != baseline):
             rules = share_rules(
-                config.gate, inputs, known, now, project=arguments.project, queries=own, missing=missing
+                gate, inputs, known, now, project=arguments.project, queries=own, missing=missing
             )
             with Bar("comparing", "measures") as bar:
                 result = apply_gate(
-                    part, config.gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar
+                    part, gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar
                 )
             table = gate_table(result).titled(now)
             tables.append(table if category is None else table.titled(category))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.verdict_lines import asked_targets
+from evenrank.cli.verdict_lines import asked_options
 
 if TYPE_CHECKING:
     from evenrank.attention import Attention
@@ -42,6 +42,7 @@ def share_rules(
     Verdicts are made as an audit makes them: on all attributes together, with the target and the depth of
     the project's audits. A rule's alpha is one less the level of its verdict.
     """
+    from evenrank.measures.group_share import GroupShare
     from evenrank.measures.missing import with_missing
     from evenrank.verdict import describe, without_verdict
     from evenrank.verdict.lists import ATTENTION
@@ -53,11 +54,13 @@ def share_rules(
     alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]})
     if queries is not None:
         alone = replace(alone, queries=tuple(dict.fromkeys(queries)))
-    options = _audited(project, known)
+    options = asked_options(known, project)
     made: dict[tuple[Any, ...], dict[str, Verdict]] = {}
     intervals, lines = {}, []
     for rule in limited:
         attention = _attention(rule.measure if missing is None else with_missing(rule.measure, missing))
+        if attention is None and isinstance(rule.measure, GroupShare):
+            continue  # a sentence would name another share than the rule holds
         how = _cutoff(rule, alone), attention or ATTENTION, rule.alpha
         if how not in made:
             made[how] = _verdicts(alone, how, options)
@@ -116,10 +119,3 @@ def _interval(rule: GateRule, verdict: Verdict) -> dict[str, tuple[float, float]
             few = group.decision == TOO_FEW
             return {rule.name: (math.nan, math.nan) if few else (group.share_low, group.share_high)}
     return {}  # the gate says which columns there are
-
-
-def _audited(project: Project | None, known: Description) -> dict[str, Any]:
-    """The target and the depth of the project's audits."""
-    settings = {} if project is None else project.table("audit")
-    options: dict[str, Any] = {"target": asked_targets(known, settings.get("target"))}
-    return {**options, **{key: settings[key] for key in ("depth",) if key in settings}}

@@ -12,7 +12,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say, say_notes
-from evenrank.cli.verdict_lines import asked_targets
+from evenrank.cli.verdict_lines import asked_options
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             system=arguments.system,
             computed=computed,
             readable=arguments.readable,
-            target=asked_targets(known),
+            **asked_options(known, arguments.project),
             clicks=known.clicked,
             command=arguments.typed,
         )

@@ -5,23 +5,29 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
+    from evenrank.inputs.project import Project
     from evenrank.verdict import Verdict
 
 
-def verdict_lines(inputs: Inputs, known: Description, system: str) -> list[str]:
-    """Who is favoured by one system, a line for each attribute."""
+def verdict_lines(inputs: Inputs, known: Description, system: str, project: Project | None) -> list[str]:
+    """Who is favoured by one system, a line for each attribute.
+
+    Words are judged as well, as an audit does: its intervals hold for all attributes together.
+    """
     from evenrank.verdict import describe, verdicts, without_verdict
     from evenrank.verdict.targets import without_judgements
 
     if not inputs.groups:
         return []
-    alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]}, words=None)
-    found = verdicts(alone, target=asked_targets(known))
+    alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]})
+    named = {one.attribute.name for one in inputs.groups}
+    judged = verdicts(alone, **asked_options(known, project))
+    found = [verdict for verdict in judged if verdict.attribute in named]
     several = f"{system}, " if len(inputs.runs) > 1 else ""
     return [
         *(several + describe(verdict) for verdict in found),
@@ -43,6 +49,13 @@ def _other_targets(inputs: Inputs, found: Sequence[Verdict]) -> Iterator[str]:
                 f"The table holds {verdict.attribute} against the target {in_table}, the sentence above "
                 f"against {verdict.target}: --target {named} takes the same for both."
             )
+
+
+def asked_options(known: Description, project: Project | None) -> dict[str, Any]:
+    """The targets and the depth of the project's audits, so that what judges the same says the same."""
+    settings = {} if project is None else project.table("audit")
+    depth = {"depth": settings["depth"]} if "depth" in settings else {}
+    return {"target": asked_targets(known, settings.get("target")), **depth}
 
 
 def asked_targets(known: Description, others: str | None = None) -> dict[str, str | None]:

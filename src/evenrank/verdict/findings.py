@@ -9,7 +9,7 @@ from evenrank.data.run import Run
 from evenrank.inputs import Inputs
 from evenrank.verdict.advice import advised
 from evenrank.verdict.changes import ShareChange, share_changes
-from evenrank.verdict.judge import CUTOFF, verdicts
+from evenrank.verdict.judge import CUTOFF, DEPTH, verdicts
 from evenrank.verdict.ranks import RankShares, rank_shares
 from evenrank.verdict.targets import WhichTarget
 from evenrank.verdict.value import Verdict
@@ -38,6 +38,7 @@ def findings_of(
     baseline: str | None = None,
     cutoff: int | None = None,
     target: WhichTarget = None,
+    depth: int = DEPTH,
     clicks: bool = False,
 ) -> Findings:
     """What is found of these inputs; ``judged`` are verdicts that are there already.
@@ -51,7 +52,7 @@ def findings_of(
     first = named[0] if named else ""
     deep = cutoff or CUTOFF
     if judged is None:
-        judged = verdicts(inputs, cutoff=deep, target=target, clicks=clicks)
+        judged = verdicts(inputs, cutoff=deep, depth=depth, target=target, clicks=clicks)
         own = advised([verdict for verdict in judged if verdict.system == first], inputs)
         judged = (*own, *(verdict for verdict in judged if verdict.system != first))
     deep = judged[0].cutoff if judged else deep

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
+from evenrank.measures.missing import with_missing, without_missing
 from evenrank.stats.bootstrap import FEWEST
 from evenrank.stats.bounds import RESAMPLES
 
@@ -197,6 +198,17 @@ class Gate:
     def compares(self) -> bool:
         """Whether a baseline is needed."""
         return any(rule.compares for rule in self.rules)
+
+    def with_missing(self, missing: str) -> Gate:
+        """The same gate for values that were computed with this rule for documents without evidence: it goes
+        before that of a measure, whose name then says so. A measure that names none keeps its name."""
+        rules = (
+            rule
+            if rule.measure == without_missing(rule.measure)
+            else replace(rule, measure=with_missing(rule.measure, missing))
+            for rule in self.rules
+        )
+        return replace(self, rules=tuple(rules))
 
     def alpha_of(self, rule: GateRule) -> float:
         shared = self.correction == BONFERRONI and rule.unclear == PASS

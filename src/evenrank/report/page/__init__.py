@@ -25,6 +25,7 @@ from evenrank.report.page.chart_library import library
 from evenrank.report.page.packing import pack
 from evenrank.report.page.rendering import MakeSection, all_sections, asset, render, trusted
 from evenrank.report.page.report_data import READABLE, ReportData, check_options
+from evenrank.verdict.judge import DEPTH as CANDIDATES_DEPTH
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
@@ -69,6 +70,7 @@ def write_report(
     verdicts: Sequence[Verdict] | None = None,
     history: Sequence[tuple[str, Sequence[Verdict]]] = (),
     target: WhichTarget = None,
+    depth: int = CANDIDATES_DEPTH,
     clicks: bool = False,
     command: str = "",
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -84,8 +86,9 @@ def write_report(
     evaluated at ``cutoffs``, or several up to that of each measure. ``progress`` is told how many sections of
     how many are done; ``sections`` are those of the page (default: every one that is declared).
     ``verdicts`` say who is favoured, ``history`` has those of earlier audits by date, the present ones last.
-    Without verdicts the groups and words of ``inputs`` are judged here, against ``target``; ``clicks`` says
-    that the judgements come from clicks. ``command`` is what was typed, ``now`` tells the date.
+    Without verdicts the groups and words of ``inputs`` are judged here, against ``target``; ``depth`` is how
+    many documents of a query were found, ``clicks`` says that the judgements come from clicks. ``command``
+    is what was typed, ``now`` tells the date.
     """
     if isinstance(scores, Inputs):
         inputs, given = scores, scores
@@ -112,6 +115,7 @@ def write_report(
         verdicts=None if verdicts is None else tuple(verdicts),
         history=tuple(history),
         target=target,
+        candidates_depth=depth,
         clicks=clicks,
         command=command,
         made=now(),

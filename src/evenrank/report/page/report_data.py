@@ -20,6 +20,7 @@ from evenrank.report.figures.measure_values import choose
 from evenrank.scores import Scores
 from evenrank.scores.columns import largest_columns
 from evenrank.verdict.findings import Findings, findings_of
+from evenrank.verdict.judge import DEPTH as CANDIDATES_DEPTH
 from evenrank.verdict.targets import WhichTarget
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class ReportData:
     verdicts: Sequence[Verdict] | None = None  # who is favoured, where that was judged before
     history: Sequence[tuple[str, Sequence[Verdict]]] = ()  # the same by date, these last
     target: WhichTarget = None  # of the groups, where they are judged here
+    candidates_depth: int = CANDIDATES_DEPTH  # of the documents found, then
     clicks: bool = False  # whether judgements come from clicks
     command: str = ""  # that was typed
     made: datetime | None = None  # when
@@ -106,6 +108,7 @@ class ReportData:
             baseline=self.baseline,
             cutoff=self.main.measure.cutoff,
             target=self.target,
+            depth=self.candidates_depth,
             clicks=self.clicks,
         )
 
