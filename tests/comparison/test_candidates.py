@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,24 @@ def test_what_reads_the_judgements_that_score_it_is_never_the_answer(inputs: Inp
     assert not er.evaluate(known, "NFaiRR@10").informed
     (tmp_path / "fairer.trec").write_text("q1 Q0 d 1 1 x\n")  # it is another run now
     assert not er.read_run(tmp_path / "fairer.trec").reads_judgements
+
+
+@pytest.mark.parametrize(("measures", "informed"), [("nDCG@10 NFaiRR@10", True), ("NFaiRR@10", False)])
+def test_what_reads_the_judgements_is_said_and_never_marked_as_the_best(
+    inputs: Inputs, measures: str, informed: bool
+) -> None:
+    """Oracle has the highest nDCG by far. Where judgements score nothing, it is a run like any other."""
+    own, fairer = inputs.runs["bm25"], er.rerank(inputs, "Penalty(lam=0.5)")
+    runs = {"bm25": own, "fairer": fairer, "oracle": er.rerank(inputs, "Oracle")}
+    scores = er.evaluate(inputs.with_runs(runs).with_known(background=own), measures)
+    best = {}
+    for name in measures.split():
+        values = {run: scores.mean(name, run) for run in runs if run != "oracle" or not informed}
+        best[name] = f"{max(values.values()):.4f}"
+    latex = scores.to_table().to_latex()
+    assert re.findall(r"\\textbf\{([^}]*)\}", latex) == [best[name] for name in measures.split()]
+    for text in (repr(scores), repr(er.compare(scores))):
+        assert ("reads the judgements" in text) == informed
 
 
 @pytest.mark.parametrize("kept", [False, True])

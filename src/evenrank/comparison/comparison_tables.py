@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.errors import counted
-from evenrank.scores.score_tables import best_value, measure_grid
+from evenrank.scores.notes import informed_notes
+from evenrank.scores.score_tables import best_runs, measure_grid
 from evenrank.tables import Column, Interval, Record, Table, Value, number, p_value, verdict_cell
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         rows = [row for row in comparison.scores.summary() if _is(row, table)]
         rows.sort(key=lambda row: _order(row.value, table))
         pairs = [pair for pair in comparison.pairs if pair.measure == table.name]
-        best = best_value((row.value for row in rows), table.measure.direction.value)
+        best = best_runs(comparison.scores, rows)
         cells = [
             (
                 row.run,
-                Value(row.value, best=row.value == best),
+                Value(row.value, best=row.run in best),
                 Interval(row.low, row.high),
                 row.over,
                 *_found(row.run, [pair for pair in pairs if pair.system == row.run], comparison),
@@ -48,7 +49,8 @@ def measure_tables(comparison: Comparison) -> list[Table]:
         left = left_out_notes(pairs) if len(comparison.baselines) == 1 else []
         tables.append(Table.of(head, cells, title=table.heading, meaning=describe_pairs(pairs), notes=left))
     if tables:
-        named = [*interval_notes(comparison), describe_test(comparison), *comparison.scores.names.notes()]
+        named = [*interval_notes(comparison), describe_test(comparison)]
+        named += [*informed_notes(comparison.scores), *comparison.scores.names.notes()]
         tables[-1] = tables[-1].with_notes([*tables[-1].notes, *named])
     return tables
 
@@ -197,7 +199,7 @@ def paper_table(comparison: Comparison) -> Table:
     return Table.of(
         ["system", *grid.heads],
         rows,
-        notes=[legend, describe_test(comparison), *scores.names.notes()],
+        notes=[legend, describe_test(comparison), *informed_notes(scores), *scores.names.notes()],
         records=(record_of(pair, scores.labels) for pair in comparison.pairs),
         meaning=("A letter marks a significant difference from that baseline."),
     )

@@ -102,4 +102,4 @@ def notes(found: Tradeoff) -> list[str]:
             lines.append(
                 for_reader(f"{variant.name}: one draw of many; repeat= (--repeat 1000) gives the mean")
             )
-    return lines + remarks(found.scores, notes=False)
+    return lines + remarks(found.scores, notes=False, bounds=False)

@@ -34,10 +34,13 @@ def grouped_notes(scores: Scores, limit: int | None = SHOWN, *, rest: str = "--n
     return _limited(_lines(_notes(scores), scores.runs, all_runs="all runs"), scores.runs, limit, rest)
 
 
-def remarks(scores: Scores, *, notes: bool = True, limit: int | None = None) -> list[str]:
+def remarks(
+    scores: Scores, *, notes: bool = True, limit: int | None = None, bounds: bool = True
+) -> list[str]:
     """What must be known to read the values of a table: why some are missing, what names and signs mean.
 
-    ``limit`` is for the notes of the evaluation, which may be many.
+    ``limit`` is for the notes of the evaluation, which may be many. Without ``bounds`` the table says itself
+    what reads the judgements.
     """
     said: Notes = {}
     largest = largest_columns(scores)
@@ -49,12 +52,18 @@ def remarks(scores: Scores, *, notes: bool = True, limit: int | None = None) -> 
                 named.append(name)
     for measure, columns in largest.items():
         said[columns.describe()] = {run: [scores.names.of(measure)] for run in scores.runs}
-    lines = _lines(said, scores.runs)
+    lines = [*_lines(said, scores.runs), *(informed_notes(scores) if bounds else ())]
     if notes:
         lines += _limited(_lines(_notes(scores), scores.runs), scores.runs, limit, "see notes")
     directions = dict.fromkeys(row.direction for row in scores.summary())
     signs = [f"{arrow(direction)} {direction}" for direction in directions if arrow(direction)]
     return lines + scores.names.notes() + signs
+
+
+def informed_notes(scores: Scores) -> list[str]:
+    """Which runs read the judgements that score them, in one line; none where no run does."""
+    named = ", ".join(run for run in scores.runs if run in scores.informed)
+    return [f"{named}: {INFORMED_MEANS}"] if named else []
 
 
 def _notes(scores: Scores) -> Notes:

@@ -53,13 +53,13 @@ def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> Me
     counts: list[list[str]] = []
     for (measure, column), by_run in found.items():
         direction = next(iter(by_run.values())).direction
-        best = best_value((row.value for row in by_run.values()), direction) if len(runs) > 1 else None
+        best = best_runs(scores, by_run.values()) if len(runs) > 1 else set()
         present = [by_run.get(run) for run in runs]
         heads.append(scores.names.heading(measure, column, direction))
         counts.append([row.over if row else "" for row in present])
         columns.append(
             [
-                Value(row.value, row.low, row.high, best=row.value == best) if row else Value(None)
+                Value(row.value, row.low, row.high, best=row.run in best) if row else Value(None)
                 for row in present
             ]
         )
@@ -80,12 +80,18 @@ def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> Me
     return MeasureGrid(tuple(heads), cells, all(len(by_run) == len(runs) for by_run in found.values()))
 
 
-def best_value(values: Iterable[float], direction: str) -> float | None:
-    """The best of the values; None where neither high nor low is better, or nothing has a value."""
-    known = [value for value in values if not math.isnan(value)]
-    if not known or direction not in (Direction.HIGHER.value, Direction.LOWER.value):
-        return None
-    return max(known) if direction == Direction.HIGHER.value else min(known)
+def best_runs(scores: Scores, rows: Iterable[SummaryRow]) -> set[str]:
+    """The runs with the best value of one measure; none where neither high nor low is better.
+
+    A run that reads the judgements that score it is a bound, and never the best.
+    """
+    known = [row for row in rows if row.run not in scores.informed and not math.isnan(row.value)]
+    directions = {row.direction for row in known}
+    if not directions <= {Direction.HIGHER.value, Direction.LOWER.value} or not known:
+        return set()
+    values = [row.value for row in known]
+    best = max(values) if directions == {Direction.HIGHER.value} else min(values)
+    return {row.run for row in known if row.value == best}
 
 
 SEVERAL_MEANING = "Two runs can differ although their intervals overlap: evenrank compare tests it."
@@ -107,17 +113,15 @@ def summary_table(
         table = Table.of(["run", *grid.heads], body, notes=said, records=records, meaning=SEVERAL_MEANING)
         if grid.whole and (width is None or table.width(intervals=False) <= width):
             return table
-    values: dict[tuple[str, str], list[float]] = {}
+    of_measure: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in rows:
-        values.setdefault((row.measure, row.column), []).append(row.value)
-    best = {
-        (row.measure, row.column): best_value(values[row.measure, row.column], row.direction) for row in rows
-    }
+        of_measure.setdefault((row.measure, row.column), []).append(row)
+    best = {measure: best_runs(scores, those) for measure, those in of_measure.items()}
     lines = (
         (
             *[row.run] * several,
             scores.names.heading(row.measure, row.column, row.direction),
-            Value(row.value, best=several and row.value == best[row.measure, row.column]),
+            Value(row.value, best=several and row.run in best[row.measure, row.column]),
             Interval(row.low, row.high),
             row.over,
         )

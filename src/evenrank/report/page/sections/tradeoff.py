@@ -59,14 +59,17 @@ def _plane(material: ReportData) -> Chart | None:
 
 
 def describe_best(material: ReportData, shown: Sequence[str]) -> str:
-    """Which system is best by each of these measures, for those who do not see the figure."""
+    """Which system is best by each of these measures, for those who do not see the figure: one that reads
+    the judgements is a bound, and no choice."""
     said = []
     for name in shown:
         table = next(table for table in material.tables if table.shown == name)
         rows = [
             row
             for row in material.scores.summary()
-            if (row.measure, row.column) == (repr(table.measure), table.column) and math.isfinite(row.value)
+            if (row.measure, row.column) == (repr(table.measure), table.column)
+            and math.isfinite(row.value)
+            and row.run not in material.scores.informed
         ]
         if rows and table.has_better:
             best = min(rows, key=lambda row: best_first(table, row.value))
