@@ -60,7 +60,7 @@ def test_ratings_are_grades_as_they_are_or_in_steps() -> None:
     with pytest.raises(ParameterError, match="step"):
         read_ratings(path, step=0)
     write("ratings.csv", "who,what,rating\nu,m,1\n")
-    with pytest.raises(DataError, match="who, what"):
+    with pytest.raises(DataError, match="'who', 'what'"):
         read_ratings(path)
     named = read_ratings(path, columns={"query": "who", "document": "what"})
     assert (named.to_dict(), named.whole) == ({"u": {"m": 1}}, True)

@@ -10,7 +10,7 @@ from evenrank.errors import ParameterError
 
 def check_parquet(output: str) -> None:
     """As ``check_output``; and another suffix would promise another format."""
-    from evenrank.io.table_formats import format_of_suffix
+    from evenrank.io.source import format_of_suffix
 
     check_output(output, makes_folder=True)  # a folder that is missing is named last
     path = Path(output)

@@ -18,7 +18,7 @@ import numpy as np
 from evenrank.corpus.folder import Corpus
 from evenrank.errors import DataError, Problem
 from evenrank.io.atomic import atomic_write
-from evenrank.io.named_rows import read_named_rows
+from evenrank.io.table_files import read_named_rows
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.reliability import krippendorff_alpha
 from evenrank.tables import Interval, Table

@@ -12,7 +12,7 @@ from evenrank.corpus.folder import Corpus
 from evenrank.corpus.records import Record, digest, read_lines, write_records
 from evenrank.errors import DataError, Problem, counted, few
 from evenrank.io.atomic import atomic_write
-from evenrank.io.named_rows import read_named_rows
+from evenrank.io.table_files import read_named_rows
 from evenrank.tables import Table
 from evenrank.tables.records import delimited, of_cell
 

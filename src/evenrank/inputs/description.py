@@ -173,8 +173,6 @@ class Description:
                 (name,) = run_names([self.against])
                 found["against"] = self._read_run(self.against, name)
             found["evidence"] = [attempt(partial(self._read_table, table)) for table in self.tables]
-            if queries is not None and not something_failed():
-                queries = queries.as_called_in(_query_ids(runs, found))
             if queries is not None or self.queries is None:
                 found["categories"] = attempt(partial(self._categories, queries))
         if self._background_run is not None:

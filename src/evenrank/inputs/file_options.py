@@ -20,7 +20,7 @@ _WILD = re.compile(r"[*?\[]")
 
 def run_formats() -> Sequence[str]:
     """Looked up when a format is named: the formats load Arrow, which a command line does not need."""
-    from evenrank.io.table_formats import format_names
+    from evenrank.io.source import format_names
 
     return format_names()
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from evenrank.errors import EvenrankError
 from evenrank.files import regular_file
-from evenrank.io.clicks import ACCEPTED as OF_CLICKS
-from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, FURTHER, PRODUCTS, SEARCHES, spelled
+from evenrank.io.column_names import ACCEPTED, NAMES, PRODUCTS, SEARCHES, spelled, spellings
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
@@ -22,12 +21,12 @@ ROWS = 200
 MOST_VALUES = 12  # a column with more distinct values is hardly a group
 MOST_FILES = 2000
 EVEN = {"both", "none", "neutral", "mixed", "all", "neither"}  # labels that belong to no group alone
-DOCUMENTS = {*ACCEPTED["document"], *DOCUMENT_COLUMNS["id"], *PRODUCTS}
-IDS = {*map(spelled, DOCUMENTS)}
-QUERIES = {*map(spelled, ACCEPTED["query"]), *SEARCHES}
+IDS = spellings(*ACCEPTED["document"], *ACCEPTED["id"], *PRODUCTS)
+SEARCHED = spellings(*SEARCHES)
+QUERIES = spellings(*ACCEPTED["query"], *SEARCHES)
 WORDS = {"keyword", "keywords", "term"}  # beside a text, those of the document and no query
-RANKS = {*ACCEPTED["rank"], *FURTHER["rank"]}
-TEXTS = {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"], "name", "product_name", "product_title"}
+RANKS = spellings(*(name for names in NAMES["rank"] for name in names))
+TEXTS = spellings(*ACCEPTED["text"], *ACCEPTED["title"], "name", "product_name", "product_title")
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
@@ -201,16 +200,16 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     lower = {spelled(column) for column in columns}
     query, document = lower & QUERIES, lower & IDS
-    if document == {"id"} and query and query <= set(SEARCHES):  # the number of what people searched for
+    if document == {"id"} and query and query <= SEARCHED:  # the number of what people searched for
         document = set()
     found = {column: _values(rows, column) for column in columns if spelled(column) not in IDS}
     fields = {column: _options(values) for column, values in found.items() if values}
-    if query and document and lower & set(ACCEPTED["score"]):
+    if query and document and lower & spellings(*ACCEPTED["score"]):
         return FoundFile(name, "run", columns)
-    if query and document and lower & set(ACCEPTED["grade"]):
-        return FoundFile(name, "intents" if lower & set(ACCEPTED["intent"]) else "qrels", columns)
+    if query and document and lower & spellings(*ACCEPTED["grade"]):
+        return FoundFile(name, "intents" if lower & spellings(*ACCEPTED["intent"]) else "qrels", columns)
     text = lower & TEXTS
-    if query and document and lower & set(OF_CLICKS["clicks"]):
+    if query and document and lower & spellings(*ACCEPTED["clicks"]):
         return None  # neither a run nor groups
     if query and document and lower & RANKS and not (text and query <= WORDS):
         return FoundFile(name, "run", columns)

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.errors import PROBLEMS_SHOWN
-from evenrank.ids import is_text, offsets_of
+from evenrank.ids import as_strings, is_text, offsets_of
+from evenrank.io.made_query_ids import hold_words, made_id
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.values import (
     GRADE_LIMIT,
@@ -43,13 +44,20 @@ def id_cells(values: Any, role: str, report: RowProblems) -> pa.LargeStringArray
     texts = [_id_text(cell, row, role, report) for row, cell in enumerate(cells)]
     try:
         return checked_ids(pa.array(texts, pa.large_string()), role, report)
-    except UnicodeEncodeError:
-        for row, text in enumerate(texts):
-            if not is_unicode(text):
-                report.add(
-                    row, f"{role} {quoted(text)} holds half of a surrogate pair, which no file can hold"
-                )
-        return pa.array([text if is_unicode(text) else "?" for text in texts], pa.large_string())
+    except UnicodeEncodeError as error:
+        what = f"{role} {quoted(error.object)} holds half of a surrogate pair, which no file can hold"
+        report.add(texts.index(error.object), what)
+        raise report.error() from None
+
+
+def query_cells(values: Any, report: RowProblems) -> pa.DictionaryArray:
+    """Ids of queries. Where cells hold what people asked, ids are made from the words, so that a query is the
+    same in every file."""
+    ids = id_cells(values, "query", report).dictionary_encode()
+    words = ids.dictionary.to_pylist()
+    if not hold_words(words):
+        return ids
+    return as_strings([made_id(one) for one in words]).take(ids.indices).dictionary_encode()
 
 
 def text_cells(
@@ -65,11 +73,7 @@ def text_cells(
             if not isinstance(cell, str):
                 what = "is missing" if is_missing(cell) else f"{described(cell)} is not text"
                 report.add(row, f"{role} {what}")
-            elif not is_unicode(cell):
-                report.add(row, f"{role} holds half of a surrogate pair, which no file can hold")
-        texts = pa.array(
-            [cell if isinstance(cell, str) and is_unicode(cell) else "" for cell in cells], pa.large_string()
-        )
+        texts = pa.array([cell if isinstance(cell, str) else "" for cell in cells], pa.large_string())
     if titles is None:
         return texts
     empty = pc.equal(pc.binary_length(titles), 0)
@@ -216,14 +220,6 @@ def is_missing(cell: Any) -> bool:
         or (isinstance(cell, float) and math.isnan(cell))
         or type(cell).__name__ in ("NAType", "NaTType")
     )
-
-
-def is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def checked_ids(strings: pa.LargeStringArray, role: str, report: RowProblems) -> pa.LargeStringArray:

@@ -5,30 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from evenrank.data.qrels import Qrels
-from evenrank.errors import DataError, InputTypeError, ParameterError, counted
-from evenrank.io.cells import id_cells
-from evenrank.io.frames import as_frame
+from evenrank.errors import DataError, ParameterError, counted
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, guess_format
-from evenrank.io.tables import open_table
+from evenrank.io.tables import Role, read_roles, the_table
 
 ETA = 1.0
 _ROUNDING = 1e-9
 STEPS = 100  # grades are whole numbers: relevance in steps of a hundredth
-ACCEPTED = {
-    "query": ("query", "query_id", "qid", "topic", "query-id"),
-    "document": ("document", "doc", "doc_id", "docid", "docno", "did", "id"),
-    "rank": ("rank", "position"),
-    "clicks": ("clicks", "click", "clicked"),
-    "impressions": ("impressions", "shown", "views"),
-}
+ROLES = (
+    Role("query", "query"),
+    Role("document"),
+    Role("rank", "number"),
+    Role("clicks", "number"),
+    Role("impressions", "number", optional=True),
+)
 Propensity = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
 
@@ -90,16 +85,11 @@ def read_clicks(
     """
     if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not math.isfinite(eta) or eta < 0:
         raise ParameterError(f"eta must be a number >= 0, got {eta!r}")
-    frame, report, name = _frame(source, format)
-    chosen = {role: _column(frame.names, role, columns or {}, name) for role in ACCEPTED}
-    queries = id_cells(frame.column(chosen["query"]), "query", report).to_pylist()
-    documents = id_cells(frame.column(chosen["document"]), "document", report).to_pylist()
-    report.check()
-    ranks, clicks = (_numbers(frame.column(chosen[role]), role, report) for role in ("rank", "clicks"))
-    shown = np.ones(len(ranks))
-    if chosen["impressions"] is not None:
-        shown = _numbers(frame.column(chosen["impressions"]), "impressions", report)
-    report.check()
+    table = the_table(source, "clicks", format=format)
+    found, report, name = read_roles(table, ROLES, columns), table.report, table.name
+    queries, documents = found["query"].to_pylist(), found["document"].to_pylist()
+    ranks, clicks = found["rank"], found["clicks"]
+    shown = found.get("impressions", np.ones(len(ranks)))
     _check(ranks, clicks, shown, report)
     looked_at = _propensity(eta, propensity, name)(ranks)
     sums: dict[tuple[str, str], list[float]] = {}
@@ -137,46 +127,6 @@ def propensity_from_swaps(swaps: Mapping[int, tuple[float, float, float, float]]
                 f"rank {rank}: the swaps have no click at rank 1, so there is no rate to divide by"
             )
         found[rank] = (other / shown_other) / (first / shown_first)
-    return found
-
-
-def _frame(source: object, format: str | None) -> tuple[Any, RowProblems, str]:
-    file = as_source(source)
-    if file is not None:
-        file.check()
-        form = format or guess_format(file.path or file.name) or "csv"
-        table = open_table(file, form, lambda name, why: DataError(f"{name}: no clicks ({why})"))
-        return table.frame, table.report, file.name
-    frame = as_frame(pa.table(source)) if isinstance(source, Mapping) else as_frame(source)
-    if frame is None:
-        raise InputTypeError(f"clicks are read from a path or a table, got {type(source).__name__}")
-    return frame, RowProblems("clicks"), "clicks"
-
-
-def _column(names: list[str], role: str, columns: Mapping[str, str], source: str) -> str | None:
-    if role in columns:
-        if columns[role] not in names:
-            raise DataError(f"{source}: has no column {columns[role]!r}, named for the {role}")
-        return columns[role]
-    found = next((name for name in ACCEPTED[role] if name in names), None)
-    if found is None and role != "impressions":
-        raise DataError(
-            f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); clicks need query, "
-            "document, rank and clicks"
-        )
-    return found
-
-
-def _numbers(values: Any, role: str, report: RowProblems) -> npt.NDArray[np.float64]:
-    cells = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
-    found = np.zeros(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            found[row] = float(cell)
-            if not math.isfinite(found[row]):
-                raise ValueError
-        except (TypeError, ValueError):
-            report.add(row, f"{role} {cell!r:.40} is not a number")
     return found
 
 

@@ -8,55 +8,69 @@ from pathlib import Path
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 
-ACCEPTED: dict[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "qid", "topic", "query-id"),
-    "document": ("document", "doc", "doc_id", "docid", "docno", "did", "corpus-id"),
-    "score": ("score", "sim"),
-    "rank": ("rank",),
-    "grade": ("grade", "relevance", "label", "rel"),
-    "intent": ("intent", "iteration", "subtopic", "subtopic_id"),
-    "value": ("value", "group", "label"),
-    "share": ("share", "prob", "probability"),
-    "rater": ("rater", "annotator", "worker", "assessor"),
-    "weight": ("weight", "frequency", "freq", "count", "searches", "search_volume", "volume"),
-}
-DOCUMENT_COLUMNS: dict[str, tuple[str, ...]] = {
-    "id": ("_id", "id", "doc_id", "docid", "docno", "document"),
-    "text": ("text", "contents", "body", "content", "description", "abstract"),
-    "title": ("title",),
-}
 PRODUCTS = ("product_id", "product", "sku", "item_id", "item", "article_id", "asin", "doc_no")
 SEARCHES = ("search_term", "search_terms", "search_query", "search", "keyword", "keywords", "term")
-# what exports of shops call them; looked at only where none of the names above is there
-FURTHER: dict[str, tuple[str, ...]] = {
-    "query": SEARCHES,
-    "document": PRODUCTS,
-    "rank": ("position", "pos"),
-    "id": PRODUCTS,
-    "text": ("name", "product_name", "product_title", "product_description", "long_description"),
+_QUERIES = ("query", "query_id", "qid", "topic", "query-id")
+_DOCUMENTS = ("document", "doc", "doc_id", "docid", "docno", "did", "corpus-id")
+_USERS = ("user", "user_id")
+# What the column of each role is called. Later names, those of exports of shops, recommenders and other
+# tools, are looked at only where none of the names before is there.
+NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "query": (_QUERIES, SEARCHES, _USERS),
+    "document": (_DOCUMENTS, PRODUCTS),
+    "score": (("score", "sim"), ("prediction",)),
+    "rank": (("rank",), ("position", "pos")),
+    "grade": (("grade", "relevance", "label", "rel"), ("score",), ("rating",)),
+    "intent": (("intent", "iteration", "subtopic", "subtopic_id"),),
+    "value": (("value", "group", "label"),),
+    "share": (("share", "prob", "probability"),),
+    "rater": (("rater", "annotator", "worker", "assessor"),),
+    "weight": (("weight", "frequency", "freq", "count", "searches", "search_volume", "volume"),),
+    "category": (("category", "domain", "family", "group", "class"),),
+    "clicks": (("clicks", "click", "clicked"),),
+    "impressions": (("impressions", "shown", "views"),),
+    "user": (_USERS, ("query", "query_id")),
+    "item": (("item", "item_id", "movie_id", "movie"), ("document", "doc_id"), PRODUCTS),
+    "rating": (("rating", "stars", "grade"),),
+    "polarity": (("polarity",), ("score",), ("bias",)),
+    "id": (("_id", "id", "doc_id", "docid", "docno", "document"), PRODUCTS),
+    "text": (
+        ("text", "contents", "body", "content", "description", "abstract"),
+        ("name", "product_name", "product_title", "product_description", "long_description"),
+    ),
+    "title": (("title",),),
 }
+ACCEPTED = {role: names[0] for role, names in NAMES.items()}
+_DOCUMENT_ROLES = ("id", "text", "title")
 
 
 def spelled(name: str) -> str:
-    """A column's name without what people write differently: capitals, blanks and hyphens.
+    """A column's name without what people write differently: capitals, blanks, hyphens and underscores.
 
-    >>> spelled("Product ID"), spelled(" search-term")
-    ('product_id', 'search_term')
+    >>> spelled("Product ID"), spelled(" search-term"), spelled("userId") == spelled("user_id")
+    ('productid', 'searchterm', True)
     """
-    return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+    return "".join(name.lower().replace("-", " ").replace("_", " ").split())
 
 
-def also_called(found: Sequence[str], role: str) -> list[str]:
-    """The columns that may have a role by another spelling or by what a shop calls it, the likeliest first.
+def spellings(*names: str) -> frozenset[str]:
+    return frozenset(map(spelled, names))
 
-    >>> also_called(["Product ID", "Price"], "document")
-    ['Product ID']
+
+def candidates(found: Sequence[str], role: str) -> list[str]:
+    """The columns that may have a role, by the likeliest names of which there are any.
+
+    >>> candidates(["Product ID", "Price"], "document"), candidates(["query", "Query"], "query")
+    (['Product ID'], ['query'])
     """
-    usual = (*ACCEPTED.get(role, ()), *DOCUMENT_COLUMNS.get(role, ()))
-    for names in ({spelled(name) for name in usual}, FURTHER.get(role, ())):
-        candidates = [name for name in found if spelled(name) in names]
-        if candidates:
-            return candidates
+    exact = [name for name in found if name in NAMES[role][0]]
+    if exact:
+        return exact
+    for names in NAMES[role]:
+        wanted = spellings(*names)
+        alike = [name for name in found if spelled(name) in wanted]
+        if alike:
+            return alike
     return []
 
 
@@ -66,10 +80,13 @@ def resolve(
     columns: Mapping[str, str] | None,
     source: str,
     *,
+    names: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
     advice: str = "",
     shell: str = "--columns ",
 ) -> dict[str, str]:
-    """The column of each role in ``wanted``; ``columns`` names those that are called otherwise.
+    """The column of each role in ``wanted``; ``columns`` names those that are called otherwise, and ``names``
+    says where a role has the names of another one, as queries that are users.
 
     >>> resolve(["qid", "docno", "sim"], ["query", "document", "score"], None, "run")
     {'query': 'qid', 'document': 'docno', 'score': 'sim'}
@@ -78,7 +95,7 @@ def resolve(
     number inside its index); the pair ``qid``, ``docno`` decides. Judgements of BEIR call the grade
     ``score``.
     """
-    given = _given(columns, found, wanted, source, ACCEPTED)
+    given = _given(columns, found, wanted, source)
     if {"qid", "docno"} <= set(found):
         given = {"query": "qid", "document": "docno"} | given
     chosen: dict[str, str] = {}
@@ -86,22 +103,21 @@ def resolve(
         if role in given:
             chosen[role] = given[role]
             continue
-        candidates = [name for name in found if name in ACCEPTED[role]]
-        if not candidates and role == "grade" and "score" in found:
-            candidates = ["score"]
-        candidates = candidates or also_called([name for name in found if name not in chosen.values()], role)
-        if len(candidates) > 1:
+        called = (names or {}).get(role, role)
+        there = candidates([name for name in found if name not in chosen.values()], called)
+        if len(there) > 1:
             raise DataError(
-                f"{source}: the {role} could be any of the columns {listed(candidates)}: "
-                f"say which, columns={{{role!r}: {candidates[0]!r}}} ({shell}{role}={candidates[0]})"
+                f"{source}: the {called} could be any of the columns {listed(there)}: "
+                f"say which, columns={{{role!r}: {there[0]!r}}} ({shell}{role}={there[0]})"
             )
-        if not candidates:
+        if there:
+            chosen[role] = there[0]
+        elif role not in optional:
             rank = " (a rank will do: --columns rank=NAME)" if role == "score" else ""
             raise DataError(
-                f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
+                f"{source}: no column for the {called} (accepted: {', '.join(NAMES[called][0])}); "
                 f"the columns found are {listed(found)}: name it with columns={{{role!r}: ...}}{rank}{advice}"
             )
-        chosen[role] = candidates[0]
     for role, name in chosen.items():
         if list(found).count(name) > 1:
             raise DataError(f"{source}: there are several columns {name!r} (the {role})")
@@ -114,10 +130,10 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
     >>> resolve_documents(["_id", "title", "text"], None, "corpus.jsonl")
     {'id': '_id', 'text': 'text', 'title': 'title'}
     """
-    given = _given(columns, found, list(DOCUMENT_COLUMNS), source, DOCUMENT_COLUMNS)
+    given = _given(columns, found, _DOCUMENT_ROLES, source)
     chosen = dict(given)
-    for role, accepted in DOCUMENT_COLUMNS.items():
-        name = next((name for name in (*accepted, *also_called(found, role)) if name in found), None)
+    for role in _DOCUMENT_ROLES:
+        name = next((name for name in (*ACCEPTED[role], *candidates(found, role)) if name in found), None)
         titles = [other for other in found if spelled(other) == "title"]
         if role == "text" and name is None and titles and "title" not in given:
             name = titles[0]  # all the text that there is
@@ -125,7 +141,7 @@ def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, s
             continue  # who names the text gets the text and nothing else
         if role not in chosen and name is None:
             raise DataError(
-                f"{source}: no column for the {role} (accepted: {', '.join(accepted)}); "
+                f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
                 f"the columns found are {listed(found)}: "
                 f"name it with columns={{{role!r}: ...}} (--columns {role}=NAME)"
             )
@@ -140,9 +156,9 @@ def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[
     (['rank'], ['score'])
     """
     given = columns or {}
-    has_score = "score" in given or bool(also_called(found, "score"))
+    has_score = "score" in given or bool(candidates(found, "score"))
     # beside a score, a position may be anything
-    has_rank = "rank" in given or "rank" in found or (not has_score and bool(also_called(found, "rank")))
+    has_rank = "rank" in given or "rank" in found or (not has_score and bool(candidates(found, "rank")))
     return [role for role, there in (("score", has_score), ("rank", has_rank)) if there]
 
 
@@ -189,11 +205,7 @@ def _has_header(path: str, columns: Mapping[str, str]) -> bool:
 
 
 def _given(
-    columns: Mapping[str, str] | None,
-    found: Sequence[str],
-    wanted: Sequence[str],
-    source: str,
-    accepted: Mapping[str, Sequence[str]],
+    columns: Mapping[str, str] | None, found: Sequence[str], wanted: Sequence[str], source: str
 ) -> dict[str, str]:
     """The columns that were named for this table, each of them there."""
     given = one_document_role(columns or {}, wanted)
@@ -204,7 +216,7 @@ def _given(
             raise ParameterError(f"columns: {role!r} is not one of {', '.join(wanted)}")
         if name in found:
             continue
-        usual = [other for other in accepted[role] if other in found]
+        usual = [other for other in ACCEPTED[role] if other in found]
         if not isinstance(columns, SharedColumns) or not usual:
             raise DataError(
                 f"{source}: no column {name!r} for the {role}; the columns found are {listed(found)}"

@@ -8,14 +8,14 @@ import pyarrow as pa
 
 from evenrank.io.cells import id_cells, text_cells
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.frames import Frame
 from evenrank.io.row_problems import RowProblems
+from evenrank.io.table_files import NamedTable
 
 SCHEMA = pa.schema([("id", pa.large_string()), ("text", pa.large_string())])
 
 
 def frame_table(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, *, first_row: int = 0
+    frame: NamedTable, columns: Mapping[str, str] | None, name: str, *, first_row: int = 0
 ) -> pa.Table:
     """The documents of a table with named columns."""
     chosen = resolve_documents(frame.names, columns, name)

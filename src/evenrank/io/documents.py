@@ -14,10 +14,10 @@ from evenrank.errors import DataError, InputTypeError, MissingExtraError, Parame
 from evenrank.io.cells import id_cells, text_cells
 from evenrank.io.document_formats import document_format_names, document_formats, format_of_documents
 from evenrank.io.document_tables import SCHEMA, frame_table
-from evenrank.io.frames import as_frame
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.shards import is_many, list_shards
 from evenrank.io.source import Source, as_source, check_format
+from evenrank.io.tables import as_table
 
 BATCH_ROWS = 1 << 15
 
@@ -85,7 +85,7 @@ def read_documents(
         return _checked(_file_tables(file, format, columns), file.name, batch_rows)
     if format is not None:
         raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
-    frame = as_frame(source)
+    frame = as_table(source)
     if frame is not None:
         return _checked(iter([frame_table(frame, columns, "documents")]), "documents", batch_rows)
     if columns is not None:

@@ -25,6 +25,7 @@ from evenrank.io.values import (
 
 NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
 
+BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
 _NTCIR_GRADE = re.compile(rb"L[0-9]+")
 
 

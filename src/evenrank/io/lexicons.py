@@ -14,10 +14,8 @@ from typing import Any
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import (
-    DataError,
     InputTypeError,
     ParameterError,
-    Problem,
     UnknownNameError,
 )
 from evenrank.io.atomic import atomic_write
@@ -29,6 +27,7 @@ from evenrank.io.lexicon_files import (
     lexicon_from_object,
 )
 from evenrank.io.source import Source, as_source, guess_format
+from evenrank.io.table_files import decoded
 from evenrank.io.values import quoted
 
 SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-en")
@@ -76,12 +75,8 @@ def write_lexicon(lexicon: Lexicon, path: str | os.PathLike[str]) -> None:
     if kind not in (".csv", ".json"):
         raise ParameterError(f"{path}: a lexicon is written as .csv or .json")
     text = _as_csv(lexicon, target) if kind == ".csv" else _as_json(lexicon)
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise DataError(f"{path}: a word holds half of a surrogate pair, which no file can hold") from error
     with atomic_write(path) as file:
-        file.write(data)
+        file.write(text.encode())
 
 
 def lexicon_from_lists(name: str, lists: Mapping[str, object]) -> Lexicon:
@@ -91,7 +86,7 @@ def lexicon_from_lists(name: str, lists: Mapping[str, object]) -> Lexicon:
         source = as_source(value)
         if source is None:
             raise InputTypeError(f"a word list is a path or an open file, got {type(value).__name__}")
-        text = _decoded(source)
+        text = _text(source)
         before = len(gathered)
         for number, line in enumerate(text.split("\n"), 1):
             word = line.strip()
@@ -148,7 +143,7 @@ def _exists(path: str) -> bool:
 
 def _from_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
     stem = source.stem or "lexicon"
-    text = _decoded(source)
+    text = _text(source)
     if stem.lower().endswith(".json"):
         return lexicon_from_json(text, source.name, stem[: -len(".json")], repeats)
     if text.lstrip().startswith("{"):  # no word begins so: a name without a suffix tells nothing
@@ -157,17 +152,8 @@ def _from_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
     return lexicon_from_csv(text, source.name, stem, delimiter="\t" if tabs else ",", repeats=repeats)
 
 
-def _decoded(source: Source) -> str:
-    content = source.content().without_bom(source.name)
-    data: bytes = content.buffer.to_pybytes()
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        at = error.start + content.skipped
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError.listing(
-            source.name, [Problem(line, f"invalid UTF-8 at byte {at} of the file")]
-        ) from error
+def _text(source: Source) -> str:
+    return decoded(source.content().without_bom(source.name), source.name)
 
 
 def _as_csv(lexicon: Lexicon, path: Path) -> str:

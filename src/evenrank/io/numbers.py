@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError, InputTypeError
-from evenrank.io.cells import id_cells, is_missing, one_array
-from evenrank.io.column_names import ACCEPTED, resolve
-from evenrank.io.tables import any_table
+from evenrank.io.cells import is_missing, one_array
+from evenrank.io.column_names import ACCEPTED, listed
+from evenrank.io.tables import Role, any_table, column_of_roles, read_roles
 
 
 def read_numbers(
@@ -28,28 +28,21 @@ def read_numbers(
     table = any_table(source, "numbers", name, format=format)
     if table is None:
         raise InputTypeError(f"numbers are read from a path or a table, got {type(source).__name__}")
-    frame, report, _, where = table
-    wanted = ["document", "query"] if _has_query(frame.names, columns) else ["document"]
-    chosen = resolve(frame.names, wanted, columns, where, advice=" (--columns document=NAME)")
-    document, query = chosen["document"], chosen.get("query")
-    documents = id_cells(frame.column(document), "document", report)
-    queries = None if query is None else id_cells(frame.column(query), "query", report)
-    report.check()
+    by_query = "query" in (columns or {}) or any(name in ACCEPTED["query"] for name in table.names)
+    roles = [Role("document"), *([Role("query", "query")] if by_query else [])]
+    chosen = column_of_roles(table, roles, columns, advice=" (--columns document=NAME)")
+    found = read_roles(table, roles, chosen)
     numbers = {
         column: values
-        for column in frame.names
-        if column not in (document, query) and (values := _numbers(frame.column(column))) is not None
+        for column in table.names
+        if column not in chosen.values() and (values := _numbers(table.column(column))) is not None
     }
     if not numbers:
-        raise DataError(f"{where}: none of the columns {', '.join(map(repr, frame.names))} holds numbers")
+        raise DataError(f"{table.name}: none of the columns {listed(table.names)} holds numbers")
     try:
-        return DocumentTable.build(name, documents, numbers, queries=queries)
+        return DocumentTable.build(name, found["document"], numbers, queries=found.get("query"))
     except DataError as error:
-        raise report.relocated(error) from None
-
-
-def _has_query(names: Sequence[str], columns: Mapping[str, str] | None) -> bool:
-    return "query" in (columns or {}) or any(name in ACCEPTED["query"] for name in names)
+        raise table.report.relocated(error) from None
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64] | None:

@@ -16,13 +16,10 @@ from evenrank.data.polarity import Polarity, label_signs
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import take
 from evenrank.io.atomic import atomic_write
-from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import Frame
-from evenrank.io.row_problems import RowProblems
-from evenrank.io.tables import any_table
+from evenrank.io.cells import score_cells
+from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import Role, any_table, read_roles
 
-SCORE_COLUMNS = ("polarity", "score", "bias")
 AXIS = "axis_"
 
 _KEY = "evenrank.polarity"
@@ -44,7 +41,7 @@ def read_polarity(
     table = any_table(source, "scores", "polarity", format=format)
     if table is not None:
         about = _about(table.metadata.get(_KEY), table.name)
-        return _of_frame(table.frame, columns, table.name, table.report, about)
+        return _of_table(table, columns, about)
     if not isinstance(source, Mapping):
         raise InputTypeError(
             "polarity is read from a path, a table, or a dict {document: score} or "
@@ -96,49 +93,29 @@ def read_labelled_polarity(
     )
 
 
-def _of_frame(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, report: RowProblems, about: Mapping[str, Any]
-) -> Polarity:
-    given = dict(columns or {})
-    for role, column in given.items():
-        if role not in ("document", "query", "score"):
-            raise ParameterError(f"columns: {role!r} is not one of document, query, score")
-        if column not in frame.names:
-            raise DataError(
-                f"{name}: no column {column!r} for the {role}; "
-                f"the columns are {', '.join(map(repr, frame.names))}"
-            )
-    document = given.get("document") or _first(frame, ACCEPTED["document"])
-    query = given.get("query") or _first(frame, ACCEPTED["query"])
-    axes = [given["score"]] if "score" in given else [c for c in frame.names if c.startswith(AXIS)]
-    single = _first(frame, SCORE_COLUMNS)
-    if not axes and single is not None:
-        axes = [single]
-    if document is None or not axes:
-        lacks = "document" if document is None else "polarity"
-        raise DataError(
-            f"{name}: no column for the {lacks}; the columns are {', '.join(map(repr, frame.names))}: "
-            "name it, columns={'document': .., 'score': ..}"
-        )
-    ids = id_cells(frame.column(document), "document", report)
-    owners = None if query is None else id_cells(frame.column(query), "query", report)
-    scores = [score_cells(frame.column(axis), report, axis, text=frame.text) for axis in axes]
-    report.check()
+def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mapping[str, Any]) -> Polarity:
+    axes = [] if "score" in (columns or {}) else [name for name in table.names if name.startswith(AXIS)]
+    single = [] if axes else [Role("score", "number", called="polarity")]
+    roles = [Role("document"), Role("query", "query", optional=True), *single]
+    found = read_roles(table, roles, columns)
+    scores = (
+        [found["score"]]
+        if single
+        else [score_cells(table.column(axis), table.report, axis, text=table.text) for axis in axes]
+    )
+    table.report.check()
     try:
         return Polarity.build(
-            ids,
+            found["document"],
             np.stack(scores, axis=1),
-            queries=owners,
-            axes=[
-                axis.removeprefix(AXIS) if axis.startswith(AXIS) else str(n + 1)
-                for n, axis in enumerate(axes)
-            ],
+            queries=found.get("query"),
+            axes=[axis.removeprefix(AXIS) for axis in axes] or ["1"],
             oriented=about.get("oriented"),
             without_axis=about.get("without_axis"),
-            source=name,
+            source=table.name,
         )
     except DataError as error:
-        raise report.relocated(error) from None
+        raise table.report.relocated(error) from None
 
 
 def _about(text: str | None, name: str) -> dict[str, Any]:
@@ -154,10 +131,6 @@ def _about(text: str | None, name: str) -> dict[str, Any]:
         }
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"{name}: its metadata {_KEY} is broken: write the scores again") from error
-
-
-def _first(frame: Frame, accepted: tuple[str, ...]) -> str | None:
-    return next((name for name in accepted if name in frame.names), None)
 
 
 def check_name(path: str | PathLike[str]) -> None:

@@ -15,11 +15,10 @@ from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.ids import as_strings
-from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.layout import DIVERSITY, NTCIR_QRELS, QRELS, Columns
-from evenrank.io.source import check_format
-from evenrank.io.table_formats import format_names
+from evenrank.io.rankings import Provenance, load
+from evenrank.io.source import check_format, format_names
 from evenrank.io.trec.writable import check_ids, checked_format
 
 NTCIR = "ntcir"

@@ -10,13 +10,11 @@ from xml.etree import ElementTree
 
 from evenrank.errors import DataError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED, DOCUMENT_COLUMNS, SEARCHES, also_called, spelled
-from evenrank.io.frames import Frame
+from evenrank.io.column_names import ACCEPTED, SEARCHES, candidates, listed, spelled, spellings
 from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
-from evenrank.io.table_formats.declared import OpenTable
-from evenrank.io.tables import open_table
+from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.texts import by_id
 from evenrank.tables import of_cell
 
@@ -26,7 +24,8 @@ REASON = ("reason", "reasons", "example/description", "description")
 LISTS = ("categories", "domains", "subdomains")  # columns whose cells are lists, separated by commas
 TOPICS = ("topic", "top", "query")
 NUMBERS = ("number", "num", "id", "qid")
-IDS = (*ACCEPTED["query"], *DOCUMENT_COLUMNS["id"])
+IDS = (*ACCEPTED["query"], *ACCEPTED["id"])
+SEARCHED = spellings(*SEARCHES)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class Queries:
     texts: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     text_column: str | None = None  # of a table that has one
-    made: bool = False  # whether the ids were made from the texts, since the file has none
     nameable: bool = True  # whether the command that reads them has --columns
     weight_column: str | None = None  # that says how often each query is asked
     lines: Sequence[int] | None = None  # where each query stands in a file of lines
@@ -107,18 +105,6 @@ class Queries:
         many = counted(len(silent), "query has", "queries have")
         return DataError(f"{self.source}: {many} no text{use} (first: {silent[0]}): {cure}")
 
-    def as_called_in(self, known: Collection[str]) -> Queries:
-        """The same by the ids of runs and judgements, which may be the words that ids were made from."""
-        if not self.made:
-            return self
-        by_words = {normal(query): query for query in known}
-        called = {
-            query: query if query in known else by_words.get(text, query)
-            for query, text in self.texts.items()
-        }
-        texts = {called[query]: text for query, text in self.texts.items()}
-        return replace(self, ids=tuple(called[query] for query in self.ids), texts=texts)
-
     @cached_property
     def distinct(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.ids))
@@ -155,22 +141,12 @@ def _read(path: str, columns: Mapping[str, str] | None, *, nameable: bool) -> Qu
     form = source.guessed_format
     if form in TABLES:
         source.check()
-        found = _of_table(
-            source.name,
-            open_table(source, form, lambda name, why: DataError(f"{name}: no queries ({why})")),
-            columns,
-            nameable=nameable,
-        )
+        found = _of_table(open_table(source, form, "queries"), columns, nameable=nameable)
         return _without_guards(found) if form == "csv" else found
     content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
     if _has_header(content, columns):
         held = Source(source.name, stream=BytesIO(content))
-        return _of_table(
-            source.name,
-            open_table(held, "tsv", lambda name, why: DataError(f"{name}: no queries ({why})")),
-            columns,
-            nameable=nameable,
-        )
+        return _of_table(open_table(held, "tsv", "queries"), columns, nameable=nameable)
     return _of_lines(source.name, content)
 
 
@@ -192,44 +168,45 @@ def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
     return len(first) > 1 and (first[0].lower() in IDS or named in first)
 
 
-def _of_table(name: str, table: OpenTable, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
-    frame, named = table.frame, columns or {}
+def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
+    name, named = frame.name, columns or {}
     # the published sets call the id QID and the text Query
     lower = [column.lower() for column in frame.names]
     ids_first = ("qid", "query_id", *IDS) if "query" in lower else IDS
     if "query" in lower and not set(lower) & set(TEXT[:-1]):  # as logs have it: a number, and what was asked
         ids_first = ("qid", "query_id", "id", *IDS)
     query = _column(frame, named.get("query"), ids_first) or next(
-        iter(also_called(frame.names, "query")), None
+        iter(candidates(frame.names, "query")), None
     )
     if query is None:
         raise DataError(
             f"{name}: no column for the query (accepted: {', '.join(IDS)}, search term, keyword); the "
-            f"columns are {', '.join(map(repr, frame.names))}: "
+            f"columns are {listed(frame.names)}: "
             + ("say which, --columns query=NAME" if nameable else "rename the one that has the queries")
         )
-    ids = tuple(id_cells(frame.column(query), "query", table.report).to_pylist())
-    table.report.check()
+    asked = id_cells(frame.column(query), "query", frame.report).to_pylist()
+    frame.report.check()
     own = named.get("query_text")
     if own is not None and own not in frame.names:
         raise DataError(
-            f"{name}: no column {own!r} for the query_text; the columns are "
-            f"{', '.join(map(repr, frame.names))}"
+            f"{name}: no column {own!r} for the query_text; the columns are {listed(frame.names)}"
         )
     text = own or _column(frame, named.get("text"), TEXT, taken=query) or _searched(frame, query)
     weight = _weighed(frame, named.get("weight"), (query, text), name)
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
+    if not asked:
+        raise DataError(f"{name}: holds no query id")
+    words = spelled(query) in SEARCHED or hold_words(asked)
+    if text is None and words:
+        found = _of_words(name, asked, others, query)
+        return replace(found, weight_column=weight, lines=frame.report.lines)
+    ids = tuple(map(made_id, asked)) if words else tuple(asked)
     texts: dict[str, str] = {}
     if text is not None:
         said = zip(ids, _texts(frame, text), strict=True)
-        texts = by_id(((query, words) for query, words in said if words is not None), name)
-    if not ids:
-        raise DataError(f"{name}: holds no query id")
-    if text is None and (spelled(query) in SEARCHES or hold_words(ids)):
-        found = _of_words(name, ids, others, query)
-    else:
-        found = Queries(name, ids, texts, others, text)
-    return replace(found, weight_column=weight, lines=table.report.lines)
+        texts = by_id(((query, one) for query, one in said if one is not None), name)
+    found = Queries(name, ids, texts, others, text)
+    return replace(found, weight_column=weight, lines=frame.report.lines)
 
 
 def _of_words(
@@ -237,10 +214,12 @@ def _of_words(
 ) -> Queries:
     """Queries of a file that has nothing but what people asked."""
     asked = [(made_id(text), normal(text)) for text in words]
-    return Queries(name, tuple(query for query, _ in asked), by_id(asked, name), others, column, made=True)
+    return Queries(name, tuple(query for query, _ in asked), by_id(asked, name), others, column)
 
 
-def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str | None = None) -> str | None:
+def _column(
+    frame: NamedTable, named: str | None, accepted: Iterable[str], taken: str | None = None
+) -> str | None:
     if named is not None and named in frame.names:
         return named
     # names as they are first: a table may have both "query" and "Query"
@@ -248,13 +227,13 @@ def _column(frame: Frame, named: str | None, accepted: Iterable[str], taken: str
     return next((known[one] for one in accepted if one in known and known[one] != taken), None)
 
 
-def _searched(frame: Frame, taken: str) -> str | None:
+def _searched(frame: NamedTable, taken: str) -> str | None:
     """The column of what people searched for, in an export that has another one of ids."""
-    found = [name for name in frame.names if name != taken and spelled(name) in (*TEXT, *SEARCHES)]
+    found = [name for name in frame.names if name != taken and spelled(name) in SEARCHED | spellings(*TEXT)]
     return next(iter(found), None)
 
 
-def _weighed(frame: Frame, named: str | None, taken: Collection[str | None], source: str) -> str | None:
+def _weighed(frame: NamedTable, named: str | None, taken: Collection[str | None], source: str) -> str | None:
     """The column of weights; the first accepted name wins."""
     if named is not None and named not in frame.names:
         raise DataError(f"{source}: no column {named!r} for the weight; there are {', '.join(frame.names)}")
@@ -263,7 +242,7 @@ def _weighed(frame: Frame, named: str | None, taken: Collection[str | None], sou
     return named or next((free[name] for name in accepted if name in free), None)
 
 
-def _texts(frame: Frame, name: str) -> tuple[str | None, ...]:
+def _texts(frame: NamedTable, name: str) -> tuple[str | None, ...]:
     cells = frame.column(name)
     values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
     return tuple(None if value is None or value == "" else str(value) for value in values)

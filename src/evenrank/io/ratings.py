@@ -6,19 +6,17 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from evenrank.data.qrels import Qrels
-from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError
-from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.tables import any_table
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
+from evenrank.io.tables import Role, read_roles, the_table
 
 TOLERANCE = 1e-9
-ACCEPTED = {
-    "query": ("user", "user_id", "userId", "userid", "query", "query_id"),
-    "document": ("item", "item_id", "itemId", "movieId", "movie_id", "movie", "document", "doc_id"),
-    "grade": ("rating", "stars", "grade"),
-}
+ROLES = (
+    Role("query", called="user"),
+    Role("document", called="item"),
+    Role("grade", "number", called="rating"),
+)
 
 
 def read_ratings(
@@ -42,16 +40,9 @@ def read_ratings(
     """
     if step is not None and not _is_step(step):
         raise ParameterError(f"step must be a number > 0, got {step!r}")
-    given = pa.table(dict(source)) if isinstance(source, Mapping) else source
-    table = any_table(given, "ratings", "ratings", format=format)
-    if table is None:
-        raise InputTypeError(f"ratings are read from a path or a table, got {type(source).__name__}")
-    frame, report, _, name = table
-    chosen = {role: _column(role, frame.names, columns or {}, name) for role in ACCEPTED}
-    users = id_cells(frame.column(chosen["query"]), "user", report)
-    items = id_cells(frame.column(chosen["document"]), "item", report)
-    ratings = score_cells(frame.column(chosen["grade"]), report, "rating", text=frame.text)
-    report.check()
+    table = the_table(source, "ratings", format=format)
+    found = read_roles(table, ROLES, columns)
+    ratings, report = found["grade"], table.report
     grades = ratings
     if step is not None:
         with np.errstate(over="ignore", invalid="ignore"):  # grades that are too large are refused below
@@ -66,23 +57,10 @@ def read_ratings(
             )
         report.check()
     try:
-        return Qrels.build(users.to_pylist(), items.to_pylist(), grades, source=name, fractions=True)
+        return Qrels.build(found["query"], found["document"], grades, source=table.name, fractions=True)
     except DataError as error:
         raise report.relocated(error) from None
 
 
 def _is_step(step: object) -> bool:
     return isinstance(step, (int, float)) and not isinstance(step, bool) and math.isfinite(step) and step > 0
-
-
-def _column(role: str, names: list[str] | tuple[str, ...], given: Mapping[str, str], source: str) -> str:
-    wanted = given.get(role)
-    found = [wanted] if wanted in names else [name for name in names if name in ACCEPTED[role]]
-    if len(found) == 1 and found[0] is not None:
-        return found[0]
-    words = {"query": "user", "document": "item", "grade": "rating"}
-    known = ", ".join(ACCEPTED[role])
-    raise DataError(
-        f"{source}: no single column of {words[role]}s ({known}); the columns found are {', '.join(names)}: "
-        f"name it, columns={{{role!r}: NAME}} (--columns {role}=NAME)"
-    )

@@ -10,8 +10,9 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 class RowProblems:
     """Problems of one source by row, until there are more than are shown.
 
-    Where the rows come from lines of a file, ``lines`` holds the number of each; ``place`` says it in
-    words (the query and document of a mapping), or nothing; without either, a row is called by its number.
+    Where the rows come from lines of a file, ``lines`` holds the number of each, and ``broken`` are lines
+    that are no rows; ``place`` says it in words (the query and document of a mapping), or nothing; without
+    either, a row is called by its number.
 
     >>> report = RowProblems("frame")
     >>> report.add(2, "score is missing")
@@ -21,13 +22,19 @@ class RowProblems:
     """
 
     def __init__(
-        self, source: str, *, lines: Sequence[int] | None = None, place: Callable[[int], str] | None = None
+        self,
+        source: str,
+        *,
+        lines: Sequence[int] | None = None,
+        broken: Sequence[Problem] = (),
+        place: Callable[[int], str] | None = None,
     ) -> None:
         self.source = source
         self.lines = lines
         self.place = place
         self.hint: Callable[[int], str] | None = None  # what to add to a problem that ``relocated`` tells
         self.subject: Callable[[int], str] | None = None  # what to put before a problem that is added
+        self._broken = broken
         self._problems: list[tuple[int, str]] = []
         self._more = False
 
@@ -37,11 +44,11 @@ class RowProblems:
 
     @property
     def found(self) -> bool:
-        """Whether anything was added."""
-        return bool(self._problems)
+        """Whether there is anything to tell."""
+        return bool(self._problems or self._broken)
 
     def check(self) -> None:
-        """Raise if anything was added."""
+        """Raise if there is anything to tell."""
         if self.found:
             raise self.error()
 
@@ -49,7 +56,9 @@ class RowProblems:
         problems = sorted(self._problems, key=lambda problem: self._line(problem[0]))
         numbered = [Problem(self._line(row), what) for row, what in problems]
         if self.lines is not None:
-            return DataError.listing(self.source, numbered, more=self._more)
+            return DataError.listing(
+                self.source, sorted([*numbered, *self._broken], key=lambda one: one.line), more=self._more
+            )
         shown = problems[:PROBLEMS_SHOWN]
         lines = [f"{self.source}: {self._place(row)}{what}" for row, what in shown]
         if self._more or len(problems) > PROBLEMS_SHOWN:

@@ -18,11 +18,10 @@ import pyarrow.parquet
 from evenrank.data.run import Run, Ties, check_ties
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted
 from evenrank.ids import as_strings
-from evenrank.io.any_source import Provenance, load
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import checked_ids
-from evenrank.io.frames import order_by_rank
 from evenrank.io.layout import RUN, Columns, contradictions
+from evenrank.io.rankings import Provenance, load, order_by_rank
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.run_record import READS_JUDGEMENTS, read_record, write_record
 from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, one_word
@@ -85,7 +84,7 @@ def read_run(
                 pass  # said below, with the rows as they stand in the table
         against = found.contradicting
         if found.ranks is not None:
-            codes = found.queries.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+            codes = found.queries.indices.to_numpy(zero_copy_only=False)
             against = contradictions(codes, found.ranks, found.values)
         if against:
             warnings.warn(

@@ -23,6 +23,14 @@ from evenrank.text import without_userinfo
 
 Format = str
 
+# of runs, judgements and tables; documents and groups have further ones
+SUFFIXES: dict[Format, tuple[str, ...]] = {
+    "trec": (".trec", ".run", ".qrels"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".pq"),
+}
 _BLOCK = 1 << 22
 _HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
@@ -81,14 +89,14 @@ class Source:
     @property
     def stem(self) -> str | None:
         """The file's name without folder and known suffixes; None for what is no file."""
-        from evenrank.io.table_formats import known_suffixes
-
         if self.path is None:
             return None
         name = _without_packing(as_text(self.path.name))
         suffix = Path(name).suffix
         return (
-            name[: -len(suffix)] if suffix.lower() in known_suffixes() | _OTHER_SUFFIXES else name
+            name[: -len(suffix)]
+            if format_of_suffix(suffix.lower()) or suffix.lower() in _OTHER_SUFFIXES
+            else name
         ) or self.path.name
 
     @property
@@ -207,14 +215,23 @@ def guess_format(
 ) -> Format | None:
     """The format that a name tells, before ``.gz`` or ``.zst``; ``more`` are suffixes of the caller's."""
     suffix = Path(_without_packing(os.fspath(path))).suffix.lower()
-    from evenrank.io.table_formats import format_of_suffix
-
     return more.get(suffix) or format_of_suffix(suffix)
 
 
-def check_format(format: str | None, accepted: tuple[str, ...] | None = None) -> None:
-    from evenrank.io.table_formats import format_names
+def format_of_suffix(suffix: str) -> Format | None:
+    """
+    >>> format_of_suffix(".ndjson")
+    'jsonl'
+    """
+    return next((format for format, suffixes in SUFFIXES.items() if suffix in suffixes), None)
 
+
+def format_names() -> tuple[Format, ...]:
+    """What ``format=`` takes for runs and judgements: TREC, or any table."""
+    return tuple(SUFFIXES)
+
+
+def check_format(format: str | None, accepted: tuple[str, ...] | None = None) -> None:
     accepted = format_names() if accepted is None else accepted
     if format is not None and format not in accepted:
         raise ParameterError(f"format must be one of {', '.join(accepted)}, got {format!r}")

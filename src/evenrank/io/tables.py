@@ -1,61 +1,75 @@
-"""Files with named columns, in whatever format, as the columns that runs and judgements are made of."""
+"""A table comes in, from a file or from memory: the columns of declared roles, every cell checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from evenrank.errors import DataError
-from evenrank.io.frames import Frame, as_frame, frame_columns
-from evenrank.io.layout import Columns, Layout
+import pyarrow as pa
+
+from evenrank.errors import DataError, InputTypeError
+from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
+from evenrank.io.column_names import resolve
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source, as_source, guess_format
-from evenrank.io.table_formats import table_formats
-from evenrank.io.table_formats.declared import OpenTable
+from evenrank.io.source import as_source, guess_format
+from evenrank.io.table_files import NamedTable, open_table
 
-_SHELL = " (in the shell: --columns ROLE=NAME)"
-_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec' (FILE:format=trec)"
+_EXPORTS = ("to_arrow", "to_df", "to_pandas")  # how other libraries' collections become tables
 
 
-class TableFile(NamedTuple):
-    """The columns of a file, where its rows stand, and what its metadata says."""
+class Role(NamedTuple):
+    """What a column is for, and what its cells must be: ``query``, ``id``, ``number`` or ``grade``.
 
-    columns: Columns
-    report: RowProblems
-    metadata: dict[str, str]
+    ``called`` is another name of the role, with other accepted names of columns."""
 
-
-def read(source: Source, layout: Layout, format: str, columns: Mapping[str, str] | None) -> TableFile:
-    table = table_formats()[format].open(source, layout.nothing)
-    advice = _SHELL
-    if table_formats()[format].has_header:
-        advice += _NO_HEADER
-    try:
-        found = frame_columns(table.frame, layout, columns, source.name, report=table.report, advice=advice)
-    except DataError as error:
-        raise _with_lines(error, table, source.name) from error
-    if table.problems:
-        raise DataError.listing(source.name, table.problems)
-    return TableFile(found, table.report, table.metadata)
-
-
-def _with_lines(error: DataError, table: OpenTable, name: str) -> DataError:
-    """The same error with the lines that are no rows: what is wrong with one must not hide the other."""
-    if not table.problems:
-        return error
-    lines = DataError.listing(name, sorted([*table.problems, *error.problems]), more=error.more)
-    if error.problems or not table.report.lines:
-        return lines
-    return DataError(f"{lines}\n{error}")
-
-
-class NamedTable(NamedTuple):
-    """A table from a file or from memory, with what it is called in messages."""
-
-    frame: Frame
-    report: RowProblems
-    metadata: dict[str, str]
     name: str
+    cells: str = "id"
+    called: str = ""
+    optional: bool = False
+
+
+def as_table(value: object, name: str = "table") -> NamedTable | None:
+    """A view on a table of pandas, polars or Arrow, or on a list of named tuples; None for anything else."""
+    report = RowProblems(name)
+    if isinstance(value, pa.RecordBatch):
+        value = pa.Table.from_batches([value])
+    if isinstance(value, pa.RecordBatchReader):
+        value = value.read_all()
+    if isinstance(value, pa.Table):
+        return NamedTable(list(value.column_names), value.column, report=report)
+    # by name: neither library is imported for someone who does not use it
+    library, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    table: Any = value
+    if library == "polars" and kind == "LazyFrame":
+        table, kind = table.collect(), "DataFrame"
+    if library == "polars" and kind == "DataFrame":
+        return NamedTable(list(table.columns), lambda column: _polars_column(table, column), report=report)
+    if library == "pandas" and kind == "DataFrame":
+        names = [str(column) for column in table.columns]
+        return NamedTable(names, lambda column: _pandas_column(table, names.index(column)), report=report)
+    if isinstance(value, (list, tuple)) and value and all(hasattr(row, "_fields") for row in value):
+        return NamedTable(
+            list(value[0]._fields), lambda column: [getattr(row, column) for row in value], report=report
+        )
+    if library == "lenskit":
+        for export in _EXPORTS:
+            if callable(getattr(value, export, None)):
+                return as_table(getattr(value, export)(), name)
+    return None
+
+
+def _pandas_column(table: Any, place: int) -> Any:
+    series = table.iloc[:, place]
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):  # a column of mixed objects
+        return series.tolist()
+
+
+def _polars_column(table: Any, name: str) -> Any:
+    series = table.get_column(name)
+    # Arrow would get the addresses of Python objects, not the objects
+    return series.to_list() if str(series.dtype) == "Object" else series.to_arrow()
 
 
 def any_table(
@@ -65,17 +79,56 @@ def any_table(
     ``usual`` the format of a file whose suffix does not tell it."""
     file = as_source(source)
     if file is None:
-        frame = as_frame(source)
-        return None if frame is None else NamedTable(frame, RowProblems(name), {}, name)
+        return as_table(source, name)
     file.check()
-    chosen = format or guess_format(file.path or file.name) or usual
-    table = open_table(file, chosen, lambda name, why: DataError(f"{name}: no {what} ({why})"))
-    return NamedTable(table.frame, table.report, table.metadata, file.name)
+    return open_table(file, format or guess_format(file.path or file.name) or usual, what)
 
 
-def open_table(source: Source, format: str, nothing: Callable[[str, str], DataError]) -> OpenTable:
-    """The table in a file; ``nothing`` is the error for one that is empty, of its name and the reason."""
-    table = table_formats()[format].open(source, nothing)
-    if table.problems:
-        raise DataError.listing(source.name, table.problems)
+def the_table(source: object, what: str, *, format: str | None = None) -> NamedTable:
+    """The table in a file or in memory, or in a dictionary of columns."""
+    given = pa.table(dict(source)) if isinstance(source, Mapping) else source
+    table = any_table(given, what, what, format=format)
+    if table is None:
+        raise InputTypeError(f"{what} are read from a path or a table, got {type(source).__name__}")
     return table
+
+
+def column_of_roles(
+    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, *, advice: str = ""
+) -> dict[str, str]:
+    """The name of the column of each role that the table has. Lines that are no rows are told first: they may
+    be why there is no such column."""
+    try:
+        return resolve(
+            table.names,
+            [role.name for role in roles],
+            columns,
+            table.name,
+            names={role.name: role.called for role in roles if role.called},
+            optional=[role.name for role in roles if role.optional],
+            advice=advice,
+        )
+    except DataError:
+        table.report.check()
+        raise
+
+
+def read_roles(
+    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, *, advice: str = ""
+) -> dict[str, Any]:
+    """The checked cells of each role that the table has; everything that is wrong with them is one error."""
+    chosen = column_of_roles(table, roles, columns, advice=advice)
+    found = {role.name: _checked(table, chosen[role.name], role) for role in roles if role.name in chosen}
+    table.report.check()
+    return found
+
+
+def _checked(table: NamedTable, column: str, role: Role) -> Any:
+    cells, called = table.column(column), role.called or role.name
+    if role.cells == "query":
+        return query_cells(cells, table.report)
+    if role.cells == "number":
+        return score_cells(cells, table.report, called, text=table.text)
+    if role.cells == "grade":
+        return grade_cells(cells, table.report, text=table.text)
+    return id_cells(cells, called, table.report)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.errors import DataError, InputTypeError, Problem
-from evenrank.ids import as_strings
-from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED, listed, resolve
-from evenrank.io.frames import Frame, as_frame
+from evenrank.io.cells import score_cells
+from evenrank.io.column_names import candidates, listed
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
-from evenrank.io.tables import open_table
+from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import Role, any_table, column_of_roles, read_roles
 from evenrank.io.trec.careful import numbered_lines
 from evenrank.io.values import BadValue, parse_score
 
@@ -32,25 +32,16 @@ def read_target(source: object, attribute: Attribute) -> Target:
     order of the values, as NTCIR's ``.golddistr`` files.
     """
     file = as_source(source)
-    if file is not None:
+    if file is not None and file.guessed_format not in _TABLES:
         file.check()
-        format = file.guessed_format
-        if format not in _TABLES:
-            return _read_numbers(file, attribute)
-        table = open_table(file, format, _nothing)
-        return _read_frame(table.frame, attribute, file.name, table.report)
-    frame = as_frame(source)
-    if frame is None:
+        return _read_numbers(file, attribute)
+    table = any_table(source, "target", f"target of {attribute.name}")
+    if table is None:
         raise InputTypeError(
             "a target is read from a path, an open file, or a pandas, polars or Arrow table; "
             f"got {type(source).__name__}"
         )
-    name = f"target of {attribute.name}"
-    return _read_frame(frame, attribute, name, RowProblems(name))
-
-
-def _nothing(name: str, why: str) -> DataError:
-    return DataError(f"{name}: no target ({why})")
+    return _of_table(table, attribute)
 
 
 def _read_numbers(file: Source, attribute: Attribute) -> Target:
@@ -84,39 +75,36 @@ def _in_range(share: float) -> float:
     return share
 
 
-def _read_frame(frame: Frame, attribute: Attribute, source: str, report: RowProblems) -> Target:
-    names = set(frame.names)
-    by_query = bool(names & set(ACCEPTED["query"]))
-    long = bool(names & set(ACCEPTED["share"])) and bool({attribute.name, *ACCEPTED["value"]} & names)
+def _of_table(table: NamedTable, attribute: Attribute) -> Target:
+    by_query, own = bool(candidates(table.names, "query")), attribute.name in table.names
+    long = bool(candidates(table.names, "share")) and (own or bool(candidates(table.names, "value")))
     if not by_query and not long:
         raise DataError(
-            f"{source}: a target has the columns value, share, or query, value, share, or query and one "
-            f"column a value; the columns found are {listed(frame.names)}"
+            f"{table.name}: a target has the columns value, share, or query, value, share, or query and one "
+            f"column a value; the columns found are {listed(table.names)}"
         )
-    own = {"value": attribute.name} if attribute.name in names else None
-    roles = [*(["query"] if by_query else []), *(["value", "share"] if long else [])]
-    chosen = resolve(frame.names, roles, own if long else None, source)
-    queries = id_cells(frame.column(chosen["query"]), "query", report) if by_query else None
+    roles = [*([Role("query", "query")] if by_query else [])]
+    roles += [Role("value"), Role("share", "number")] if long else []
+    named = column_of_roles(table, roles, {"value": attribute.name} if long and own else None)
+    found = read_roles(table, roles, named)
     if long:
-        values = id_cells(frame.column(chosen["value"]), "value", report).to_pylist()
-        shares = score_cells(frame.column(chosen["share"]), report, "share", text=frame.text)
-        rows = np.arange(len(values))
+        values, shares = found["value"].to_pylist(), found["share"]
     else:
-        columns = [name for name in frame.names if name not in chosen.values()]
-        cells = [
-            score_cells(frame.column(name), report, f"the share of {name}", text=frame.text)
-            for name in columns
+        values = [name for name in table.names if name not in named.values()]
+        columns = [
+            score_cells(table.column(name), table.report, f"the share of {name}", text=table.text)
+            for name in values
         ]
-        shares = np.stack(cells, axis=1).ravel() if cells else np.zeros(0)
-        rows = np.repeat(np.arange(len(shares) // max(1, len(columns))), len(columns))
-        values = columns * (len(rows) // max(1, len(columns)))
-    report.check()
-    owners = as_strings([""] * len(values)) if queries is None else queries.take(rows)
-    found = _gathered(attribute, owners.to_pylist(), values, shares.tolist(), rows.tolist(), report)
-    report.check()
-    if not found:
-        raise _nothing(source, "there are no shares")
-    return found if by_query else found[""]
+        shares = np.stack(columns, axis=1).ravel() if columns else np.zeros(0)
+    table.report.check()
+    rows = np.arange(len(shares)) // (1 if long else max(1, len(values)))
+    values = values if long else values * (len(shares) // max(1, len(values)))
+    owners = found["query"].take(pa.array(rows)).to_pylist() if by_query else [""] * len(values)
+    shared = _gathered(attribute, owners, values, shares.tolist(), rows.tolist(), table.report)
+    table.report.check()
+    if not shared:
+        raise DataError(f"{table.name}: no target (there are no shares)")
+    return shared if by_query else shared[""]
 
 
 def _gathered(

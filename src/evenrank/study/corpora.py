@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, Problem
-from evenrank.io.named_rows import read_named_rows
+from evenrank.io.table_files import read_named_rows
 from evenrank.study.settings import SIDES, CorpusFiles, StudySettings
 
 SNIPPET = 180  # characters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenrank.errors import DataError, counted
-from evenrank.io.column_names import DOCUMENT_COLUMNS
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.documents import DocumentsFile
 from evenrank.io.source import guess_format
 from evenrank.io.texts import name_of, read_texts
@@ -61,11 +61,11 @@ def _nothing_to_search(documents: Texts, where: str, head: str | None) -> DataEr
 
 
 def _looks_like_a_header(name: str, text: str) -> bool:
-    return name.strip().lower() in DOCUMENT_COLUMNS["id"] and bool(_text_column(text))
+    return name.strip().lower() in ACCEPTED["id"] and bool(_text_column(text))
 
 
 def _text_column(text: str) -> str:
     """The column of the text in what stands behind the id of a header line; empty where there is none."""
     cells = [cell.strip() for cell in text.split("\t")]
-    accepted = (*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"])
+    accepted = (*ACCEPTED["text"], *ACCEPTED["title"])
     return next((cell for name in accepted for cell in cells if cell.lower() == name), "")

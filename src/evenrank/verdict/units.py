@@ -58,7 +58,7 @@ def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str
 
 def _columns(path: str, format: str | None, document: str | None) -> Iterator[tuple[str, Pairs, Int64s]]:
     """Each column of names in a table: its documents, and the code of each one's name."""
-    from evenrank.io.groups.tables import Asked, frame_entries
+    from evenrank.io.groups.tables import Asked, table_entries
     from evenrank.io.tables import any_table
 
     named = {} if document is None else {"document": document}
@@ -68,11 +68,9 @@ def _columns(path: str, format: str | None, document: str | None) -> Iterator[tu
         return  # not a table, or not one file
     if table is None:
         return
-    for column in table.frame.names:
+    for column in table.names:
         try:
-            entries = frame_entries(
-                table.frame, Asked(column, None, False, column, named), table.name, table.report
-            )
+            entries = table_entries(table, Asked(column, None, False, column, named))
         except EvenrankError:
             continue  # the column of the documents themselves, or one of numbers
         codes, names = encode_first_seen(entries.values)

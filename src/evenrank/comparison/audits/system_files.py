@@ -21,15 +21,16 @@ def read_systems(path: str) -> dict[str, RunLabel]:
     table = any_table(path, "systems", "systems", format=None)
     if table is None:
         raise DataError(f"{path}: is no table of systems, with the columns run, class and perhaps system")
-    frame, report, _, name = table
-    missing = [column for column in ("run", "class") if column not in frame.names]
+    missing = [column for column in ("run", "class") if column not in table.names]
     if missing:
-        raise DataError(f"{name}: has no column {missing[0]!r}: a table of systems has run, class and system")
+        raise DataError(
+            f"{table.name}: has no column {missing[0]!r}: a table of systems has run, class and system"
+        )
     cells = [
-        id_cells(frame.column(column), column, report).to_pylist()
-        for column in ("run", "class", "system" if "system" in frame.names else "run")
+        id_cells(table.column(column), column, table.report).to_pylist()
+        for column in ("run", "class", "system" if "system" in table.names else "run")
     ]
-    report.check()
+    table.report.check()
     return {run: RunLabel(system, kind) for run, kind, system in zip(*cells, strict=True)}
 
 

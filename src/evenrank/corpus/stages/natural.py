@@ -14,7 +14,7 @@ from evenrank.corpus.records import Record, digest
 from evenrank.corpus.stages import Made, Rejection
 from evenrank.errors import DataError, MissingExtraError, Problem
 from evenrank.files import read_bytes
-from evenrank.io.named_rows import read_named_rows
+from evenrank.io.table_files import read_named_rows
 
 OPTIONAL = ("url", "title", "snippet", "date")
 

@@ -12,7 +12,7 @@ from typing import Any
 from evenrank.corpus.records import Record
 from evenrank.corpus.stages import Made
 from evenrank.errors import DataError, Problem
-from evenrank.io.named_rows import read_named_rows
+from evenrank.io.table_files import read_named_rows
 
 TITLE = ("title", "topic", "name", "key", "")
 DOMAINS = ("domains", "categories", "domain", "category")

@@ -13,9 +13,8 @@ from evenrank.arrays import Bools, Int64s
 from evenrank.data.lookup import refuse_repeated
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen
-from evenrank.io.cells import id_cells, is_missing, text_cells
-from evenrank.io.frames import Frame
-from evenrank.io.row_problems import RowProblems
+from evenrank.io.cells import id_cells, is_missing, query_cells, text_cells
+from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import any_table
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -99,7 +98,7 @@ def read_opinions(
         return source
     table = any_table(source, "documents", "documents", format=format, usual="jsonl")
     if table is not None:
-        return _of_frame(table.frame, columns, table.name, table.report, texts)
+        return _of_table(table, columns, texts)
     if not isinstance(source, Mapping):
         raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
     return _of_mapping(source, with_texts=texts)
@@ -120,9 +119,8 @@ def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
     return replace(found, doc_ids=ids)
 
 
-def _of_frame(
-    frame: Frame, columns: Mapping[str, str] | None, name: str, report: RowProblems, with_texts: bool
-) -> Opinions:
+def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, with_texts: bool) -> Opinions:
+    name, report = frame.name, frame.report
     chosen: dict[str, str] = {}
     for role, accepted in COLUMNS.items():
         given = (columns or {}).get(role)
@@ -136,7 +134,7 @@ def _of_frame(
                 f"{name}: no column for the {role} (accepted: {', '.join(accepted)}); "
                 f"name it, columns={{{role!r}: ..}} (--columns {role}=NAME)"
             )
-    queries = id_cells(frame.column(chosen["query"]), "query", report)
+    queries = query_cells(frame.column(chosen["query"]), report)
     documents = id_cells(frame.column(chosen["document"]), "document", report)
     texts = text_cells(frame.column(chosen["text"]), "text", report) if with_texts else None
     sides = None

@@ -18,10 +18,9 @@ from evenrank.files import read_utf8, regular_file
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import Frame, as_frame
-from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source
-from evenrank.io.tables import open_table
+from evenrank.io.table_files import NamedTable, open_table
+from evenrank.io.tables import as_table
 
 DOCUMENT = (*ACCEPTED["document"], "id", "_id")
 VECTOR = ("vector", "embedding", "embeddings")
@@ -67,8 +66,8 @@ def as_vectors(given: Any) -> GivenVectors | None:
         if path.suffix.lower() in PARQUET:
             return _of_table(path)
         return None
-    frame = as_frame(given)
-    return None if frame is None else _of_frame(frame, "vectors", RowProblems("vectors"))
+    table = as_table(given, "vectors")
+    return None if table is None else _of_columns(table)
 
 
 def _of_array(path: Path) -> GivenVectors:
@@ -96,12 +95,11 @@ def _of_table(path: Path) -> GivenVectors:
     if source is None:
         raise DataError(f"{path}: no such file")
     source.check()
-    table = open_table(source, "parquet", lambda name, why: DataError(f"{name}: no vectors ({why})"))
-    return _of_frame(table.frame, source.name, table.report)
+    return _of_columns(open_table(source, "parquet", "vectors"))
 
 
-def _of_frame(frame: Frame, name: str, report: RowProblems) -> GivenVectors:
-    chosen = {}
+def _of_columns(frame: NamedTable) -> GivenVectors:
+    name, report, chosen = frame.name, frame.report, {}
     for role, accepted in (("document", DOCUMENT), ("vector", VECTOR)):
         column = next((column for column in accepted if column in frame.names), None)
         if column is None:

@@ -12,10 +12,10 @@ from evenrank.errors import DataError
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_formats.declared import declare_documents
 from evenrank.io.document_tables import frame_table
-from evenrank.io.frames import Frame
 from evenrank.io.ranges import RangeFile, RemoteRanges
 from evenrank.io.remote import RemoteFile
 from evenrank.io.source import Source, parquet_file
+from evenrank.io.table_files import NamedTable
 
 
 @declare_documents("parquet")
@@ -25,7 +25,9 @@ def read_parquet(source: Source, columns: Mapping[str, str] | None) -> Iterator[
         chosen = resolve_documents(file.schema_arrow.names, columns, source.name)
         row = 0
         for batch in file.iter_batches(batch_size=1 << 13, columns=list(chosen.values())):
-            yield frame_table(Frame(batch.schema.names, batch.column), columns, source.name, first_row=row)
+            yield frame_table(
+                NamedTable(batch.schema.names, batch.column), columns, source.name, first_row=row
+            )
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{source.name}: is not a sound Parquet file: {error}") from error

@@ -18,18 +18,14 @@ from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, distinct, encode_first_seen, take
 from evenrank.io.column_names import SharedColumns, listed
 from evenrank.io.derived_groups import ID, StoredGroups, stored_groups
-from evenrank.io.frames import as_frame
 from evenrank.io.groups.entries import Entries
-from evenrank.io.groups.hints import uneven_rows
 from evenrank.io.groups.line_files import READERS, nothing
 from evenrank.io.groups.shards import entries_of_files, is_several_tables
-from evenrank.io.groups.tables import Asked, frame_entries, mapping_entries
+from evenrank.io.groups.tables import Asked, mapping_entries, opened, table_entries
 from evenrank.io.groups.votes import shares_of_votes
 from evenrank.io.groups_by_need import MembershipByNeed, StoredRows
-from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source, as_source, check_format, guess_format
-from evenrank.io.table_formats import format_names
-from evenrank.io.tables import open_table
+from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
+from evenrank.io.tables import as_table
 
 _NO_VALUE = "is not a value of"
 _OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
@@ -204,11 +200,7 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
     file.check()
     format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
     if format not in READERS:
-        try:
-            table = open_table(file, format, nothing)
-        except DataError as error:
-            raise uneven_rows(error) from None
-        return frame_entries(table.frame, asked, file.name, table.report)
+        return table_entries(opened(file, format), asked)
     if asked.votes:
         raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
     if asked.column is not None or asked.own_columns:
@@ -219,9 +211,9 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
 
 
 def _of_object(value: object, asked: Asked) -> Entries:
-    frame = as_frame(value)
-    if frame is not None:
-        return frame_entries(frame, asked, asked.name, RowProblems(asked.name))
+    table = as_table(value, asked.name)
+    if table is not None:
+        return table_entries(table, asked)
     if asked.votes:
         raise ParameterError(f"votes are read from a table, got {type(value).__name__}")
     if asked.column is not None or asked.columns:

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Floats, Int64s
 from evenrank.ids import as_strings, encode_first_seen, is_text, take
-from evenrank.io.cells import described, is_missing, is_unicode, one_array, score_cells
-from evenrank.io.frames import Frame
+from evenrank.io.cells import described, is_missing, one_array, score_cells
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.values import BadValue, parse_score, quoted
+from evenrank.io.table_files import NamedTable
+from evenrank.io.values import BadValue, parse_score
 
 _CELLS_AT_ONCE = 1 << 12
 
@@ -46,7 +46,7 @@ def label_entries(
     """Rows, values and shares of a column of labels. An empty cell has no value, a list several, and a
     mapping has shares of them."""
     cells = one_array(cells)
-    if isinstance(cells, list) and all(isinstance(cell, str) and is_unicode(cell) for cell in cells):
+    if isinstance(cells, list) and all(isinstance(cell, str) for cell in cells):
         cells = as_strings(cells)
     if isinstance(cells, pa.Array) and is_text(cells.type):
         return (*_text_labels(cells), None)
@@ -93,12 +93,10 @@ def _values_of(cell: Any) -> Iterator[tuple[Any, Any]]:
 def _label(item: Any, row: int, report: RowProblems) -> str:
     """Text, or a whole number as its digits: a column of numbers with gaps is one of floats to pandas."""
     if isinstance(item, str):
-        if is_unicode(item):
-            return item.strip()
-        report.add(row, f"value {quoted(item)} holds half of a surrogate pair, which no file can hold")
-    elif _is_whole(item):
+        return item.strip()
+    if _is_whole(item):
         return str(int(item))
-    elif is_missing(item):
+    if is_missing(item):
         report.add(row, "a value in the list is missing")
     else:
         report.add(row, f"value {described(item)} is not a label: labels are text or whole numbers")
@@ -118,7 +116,7 @@ def _share(share: Any, value: str, row: int, report: RowProblems) -> float | Non
     return None
 
 
-def share_column(frame: Frame, name: str, rows: Int64s, report: RowProblems) -> Floats:
+def share_column(frame: NamedTable, name: str, rows: Int64s, report: RowProblems) -> Floats:
     """The share of each entry, where there is a column of them and one value a row."""
     shares = score_cells(frame.column(name), report, "share", text=frame.text)
     counts = np.bincount(rows, minlength=len(shares))
@@ -128,7 +126,7 @@ def share_column(frame: Frame, name: str, rows: Int64s, report: RowProblems) -> 
 
 
 def wide_entries(
-    frame: Frame, names: Sequence[str], report: RowProblems
+    frame: NamedTable, names: Sequence[str], report: RowProblems
 ) -> tuple[Int64s, pa.LargeStringArray, Floats]:
     """One column a value; a row whose cells are all empty has none."""
     columns = [one_array(frame.column(name)) for name in names]
@@ -151,7 +149,7 @@ def wide_entries(
     return np.repeat(rows, len(names)), values, matrix[rows].ravel()
 
 
-def holds_numbers(frame: Frame, name: str) -> bool:
+def holds_numbers(frame: NamedTable, name: str) -> bool:
     """Whether the first cell that is not empty is a number."""
     return begins_with_number(frame.column(name), text=frame.text)
 

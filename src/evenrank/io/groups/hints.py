@@ -10,8 +10,8 @@ from evenrank.data.attribute import SHARE_TOLERANCE
 from evenrank.errors import DataError
 from evenrank.io.cells import one_array
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import Frame
 from evenrank.io.groups.entries import holds_numbers
+from evenrank.io.table_files import NamedTable
 from evenrank.io.values import BadValue, parse_score
 
 _HEADERS = frozenset(name for names in ACCEPTED.values() for name in names) | {"id", "_id"}
@@ -74,7 +74,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def wide_not_labels(frame: Frame, chosen: Mapping[str, str]) -> tuple[str, ...]:
+def wide_not_labels(frame: NamedTable, chosen: Mapping[str, str]) -> tuple[str, ...]:
     """The columns of shares, where the one taken for labels is one of them: they sum to 1 in every row."""
     names = [name for name in frame.names if name not in (chosen["document"], chosen.get("query"))]
     if len(names) < 2 or not all(holds_numbers(frame, name) for name in names):
@@ -85,7 +85,7 @@ def wide_not_labels(frame: Frame, chosen: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def long_not_wide(
-    frame: Frame, chosen: Mapping[str, str], rest: Sequence[str], values: Sequence[str] | None
+    frame: NamedTable, chosen: Mapping[str, str], rest: Sequence[str], values: Sequence[str] | None
 ) -> str:
     """Where there are no columns of shares: the one column that holds labels, and the shares beside it."""
     labels = [name for name in rest if not holds_numbers(frame, name)]
@@ -99,7 +99,7 @@ def long_not_wide(
     )
 
 
-def unused_shares(frame: Frame, chosen: Mapping[str, str]) -> str:
+def unused_shares(frame: NamedTable, chosen: Mapping[str, str]) -> str:
     """Where documents have several labels and no shares: the column that may hold them."""
     share = _share_column(frame, chosen)
     if share is None:
@@ -107,7 +107,7 @@ def unused_shares(frame: Frame, chosen: Mapping[str, str]) -> str:
     return f" ({share!r} may be the shares: columns={{'share': {share!r}}}, in the shell FILE:share={share})"
 
 
-def _share_column(frame: Frame, chosen: Mapping[str, str]) -> str | None:
+def _share_column(frame: NamedTable, chosen: Mapping[str, str]) -> str | None:
     """The one further column of numbers, where they are from 0 to 1 and documents are there repeatedly."""
     rest = [name for name in frame.names if name not in chosen.values() and holds_numbers(frame, name)]
     documents = _texts(frame, chosen["document"])
@@ -117,14 +117,14 @@ def _share_column(frame: Frame, chosen: Mapping[str, str]) -> str | None:
     return rest[0] if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-def _cells(frame: Frame, name: str) -> list[object]:
+def _cells(frame: NamedTable, name: str) -> list[object]:
     cells = one_array(frame.column(name)[:_MANY])
     return [cell.as_py() if hasattr(cell, "as_py") else cell for cell in cells]
 
 
-def _texts(frame: Frame, name: str) -> list[str]:
+def _texts(frame: NamedTable, name: str) -> list[str]:
     return [str(cell).strip() for cell in _cells(frame, name)]
 
 
-def _numbers(frame: Frame, name: str) -> list[float]:
+def _numbers(frame: NamedTable, name: str) -> list[float]:
     return [float(text) if _is_number(text) else float("nan") for text in _texts(frame, name)]

@@ -13,22 +13,18 @@ import pyarrow as pa
 from evenrank.arrays import Int64s
 from evenrank.errors import DataError, DataErrors, ParameterError, Problem
 from evenrank.io.cells import one_array
-from evenrank.io.column_names import DOCUMENT_COLUMNS
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.document_formats import document_format_names
-from evenrank.io.frames import Frame
 from evenrank.io.groups.entries import Entries
-from evenrank.io.groups.hints import uneven_rows
 from evenrank.io.groups.line_files import nothing
-from evenrank.io.groups.tables import Asked, frame_entries
+from evenrank.io.groups.tables import Asked, opened, table_entries
 from evenrank.io.remote import is_remote
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.shards import Shard, is_many, list_shards
-from evenrank.io.source import as_source, as_text
-from evenrank.io.table_formats import format_names
-from evenrank.io.table_formats.declared import OpenTable
-from evenrank.io.tables import open_table
+from evenrank.io.source import as_source, as_text, format_names
+from evenrank.io.table_files import NamedTable
 
-_TEXTS = {*DOCUMENT_COLUMNS["text"], *DOCUMENT_COLUMNS["title"]}
+_TEXTS = {*ACCEPTED["text"], *ACCEPTED["title"]}
 _SHOWN = 5  # documents that are in two files
 
 
@@ -50,7 +46,7 @@ class _Part(NamedTuple):
         if name not in self.names:
             return [None] * self.rows
         if name not in self.cells:  # only what an error says of a table asks for texts
-            return one_array(_opened(self.shard).frame.column(name))
+            return one_array(_opened(self.shard).column(name))
         return self.cells[name]
 
 
@@ -116,9 +112,11 @@ def entries_of_files(source: str | os.PathLike[str], format: str | None, asked: 
     if not parts:
         raise nothing(name, "no file has rows")
     names = list(dict.fromkeys(column for part in parts for column in part.names))
-    frame = Frame(names, lambda column: _concatenated([part.column(column) for part in parts]), parts[0].text)
     report = RowsOfFiles(name, parts)
-    entries = frame_entries(frame, asked, name, report)
+    table = NamedTable(
+        names, lambda column: _concatenated([part.column(column) for part in parts]), parts[0].text, report
+    )
+    entries = table_entries(table, asked)
     if entries.queries is None and not asked.votes:
         report.check_in_one_file(entries.documents)
     return entries
@@ -129,11 +127,12 @@ def _parts(shards: Sequence[Shard], asked: Asked) -> list[_Part]:
     parts, wrong = list[_Part](), DataErrors()
     for shard in shards:
         try:
-            frame, report, *_ = _opened(shard)
+            frame = _opened(shard)
+            frame.report.check()
             kept = [column for column in frame.names if column in needed or column not in _TEXTS]
             cells = {column: one_array(frame.column(column)) for column in kept}
             rows = len(cells[kept[0]] if kept else one_array(frame.column(frame.names[0])))
-            parts.append(_Part(shard, frame.names, cells, rows, frame.text, report))
+            parts.append(_Part(shard, frame.names, cells, rows, frame.text, frame.report))
         except _NoRowsError:
             continue  # a collection may have files without documents
         except DataError as error:
@@ -142,19 +141,14 @@ def _parts(shards: Sequence[Shard], asked: Asked) -> list[_Part]:
     return parts
 
 
-def _opened(shard: Shard) -> OpenTable:
+def _opened(shard: Shard) -> NamedTable:
     source = as_source(shard.address)
     if source is None or shard.format not in format_names():
         raise ParameterError(
             f"{as_text(shard.address)}: a {shard.format} file has no fields that may be groups: give the "
             "groups a file of their own, --groups NAME=FILE"
         )
-    try:
-        return open_table(source, shard.format, lambda name, why: _NoRowsError(str(nothing(name, why))))
-    except _NoRowsError:
-        raise
-    except DataError as error:
-        raise uneven_rows(error) from None
+    return opened(source, shard.format, _NoRowsError)
 
 
 def _concatenated(parts: Sequence[Any]) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.errors import DataError, InputTypeError, ParameterError
-from evenrank.io.cells import id_cells, is_missing
+from evenrank.ids import as_strings
+from evenrank.io.cells import id_cells, is_missing, query_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
-from evenrank.io.frames import Frame
 from evenrank.io.groups.entries import (
     Entries,
     begins_with_number,
@@ -22,10 +22,12 @@ from evenrank.io.groups.entries import (
     share_column,
     wide_entries,
 )
-from evenrank.io.groups.hints import long_not_wide, no_header, unused_shares, wide_not_labels
+from evenrank.io.groups.hints import long_not_wide, no_header, uneven_rows, unused_shares, wide_not_labels
 from evenrank.io.groups.line_files import nothing
 from evenrank.io.groups.votes import check_votes
 from evenrank.io.row_problems import RowProblems
+from evenrank.io.source import Source
+from evenrank.io.table_files import NamedTable, open_table
 
 _ROLES = ("query", "document", "value", "share", "rater")
 _SPARE_IDS = ("id", "_id")
@@ -70,17 +72,30 @@ def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
         raise nothing(name, "the mapping is empty")
     report = RowProblems(name, place=lambda row: f"query {cells[row][0]!r}" if by_query else "")
     documents = id_cells([document for _, document, _ in cells], "document", report)
-    queries = id_cells([query for query, *_ in cells], "query", report) if by_query else None
+    queries = (
+        query_cells([query for query, *_ in cells], report).cast(pa.large_string()) if by_query else None
+    )
     report.subject = _naming(documents)
     rows, values, shares = label_entries([cell for *_, cell in cells], report)
     report.check()
     return Entries(documents, queries, rows, values, shares, report)
 
 
-def frame_entries(frame: Frame, asked: Asked, source: str, report: RowProblems) -> Entries:
+def opened(source: Source, format: str, nothing: type[DataError] = DataError) -> NamedTable:
+    """The table in a file, unless its lines have several lengths, as those of authors have."""
+    table = open_table(source, format, "groups", nothing)
+    if table.report.found and (error := uneven_rows(found := table.report.error())) is not found:
+        raise error
+    return table
+
+
+def table_entries(frame: NamedTable, asked: Asked) -> Entries:
+    source, report = frame.name, frame.report
     chosen = _chosen(frame, asked, source)
     documents = id_cells(frame.column(chosen["document"]), "document", report)
-    queries = id_cells(frame.column(chosen["query"]), "query", report) if "query" in chosen else None
+    queries = None
+    if "query" in chosen:
+        queries = as_strings(query_cells(frame.column(chosen["query"]), report))
     report.subject = _naming(documents)
     order, shares = None, None
     if "value" in chosen:
@@ -128,7 +143,7 @@ def _naming(documents: pa.LargeStringArray) -> Callable[[int], str]:
     return lambda row: f"document {documents[row].as_py()!r}: "
 
 
-def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
+def _chosen(frame: NamedTable, asked: Asked, source: str) -> dict[str, str]:
     """The columns of documents, queries, values and shares, as far as there are any."""
     given = {role: name for role, name in asked.columns.items() if name in frame.names} | asked.own_columns
     for role in given:
@@ -162,11 +177,13 @@ def _chosen(frame: Frame, asked: Asked, source: str) -> dict[str, str]:
     return resolve(frame.names, roles, given, source, advice=advice, shell="FILE:")
 
 
-def _found(frame: Frame, role: str) -> list[str]:
+def _found(frame: NamedTable, role: str) -> list[str]:
     return [name for name in frame.names if name in ACCEPTED[role]]
 
 
-def _value_columns(frame: Frame, asked: Asked, chosen: Mapping[str, str], source: str) -> tuple[str, ...]:
+def _value_columns(
+    frame: NamedTable, asked: Asked, chosen: Mapping[str, str], source: str
+) -> tuple[str, ...]:
     """The columns that stand for a value each."""
     rest = [name for name in frame.names if name not in chosen.values()]
     if asked.values is not None:

@@ -15,9 +15,8 @@ import pyarrow as pa
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.frames import BY_INTENT
 from evenrank.io.growing_columns import GrowingBytes
-from evenrank.io.layout import NO_BLANKS, Columns, Layout, contradictions
+from evenrank.io.layout import BY_INTENT, NO_BLANKS, Columns, Layout, contradictions
 from evenrank.io.source import Content
 from evenrank.io.values import BadValue, quoted
 
@@ -160,12 +159,19 @@ def _table_format(line: bytes, fields: Sequence[bytes]) -> str | None:
         return "jsonl"
     if line.count(b",") > 1 and len(fields) < 3:
         return "csv"
+    if line.count(b";") > 1 and len(fields) < 3:
+        return ";"
     cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
     return "tsv" if all(cells & {*ACCEPTED[role]} for role in ("query", "document")) else None
 
 
 def _not_trec(layout: Layout, format: str) -> str:
     needed = " ".join(layout.fields)
+    if format == ";":
+        return (
+            f"this file is read as TREC ({needed}), but this line is separated by semicolons (';'): write it "
+            "as CSV, with commas"
+        )
     return (
         f"this file is read as TREC ({needed}), but this line looks like {format.upper()}: write "
         f"FILE:format={format} (in Python format={format!r}), or give the file the suffix .{format}"

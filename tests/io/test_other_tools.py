@@ -1,0 +1,111 @@
+"""What other tools call columns and hand over, separators in the wrong place, and queries that are texts."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from evenrank import DataError, read_groups, read_polarity, read_qrels, read_run
+from evenrank.io.ratings import read_ratings
+
+Evenrank = Callable[..., Any]
+RUN = {"u1": {"b": 2.0, "a": 1.0}, "u2": {"a": 3.0}}
+COLUMNS = ["u1", "u1", "u2"], ["a", "b", "a"], [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("user_id", "item_id", "score"),  # LensKit
+        ("userID", "itemID", "prediction"),  # Recommenders
+        ("q_id", "doc_id", "score"),  # ranx
+        ("QID", "DocNo", "Score"),
+        ("search term", "sku", "score"),
+        ("Query ID", "Product ID", "SIM"),
+    ],
+)
+def test_runs_under_the_names_of_other_tools(names: tuple[str, ...]) -> None:
+    table = dict(zip(names, COLUMNS, strict=True))
+    assert read_run(pd.DataFrame(table)).to_dict() == RUN
+    text = pl.DataFrame(table).write_csv()
+    for separator, format in ((",", "csv"), ("\t", "tsv")):
+        held = io.StringIO(text.replace(",", separator))
+        assert read_run(held, format=format).to_dict() == RUN
+
+
+def test_judgements_under_the_names_of_other_tools() -> None:
+    for names in (("query", "docid", "rating"), ("q_id", "doc_id", "rel"), ("QID", "Doc ID", "Relevance")):
+        table = pl.DataFrame(dict(zip(names, (["q"], ["d"], [2]), strict=True)))
+        assert read_qrels(table).to_dict() == {"q": {"d": 2}}
+    rated = pl.DataFrame({"userID": ["u"], "itemID": ["i"], "rating": [3.5]})
+    assert read_ratings(rated).to_dict() == {"u": {"i": 3.5}}
+
+
+def test_our_own_names_come_before_those_of_others() -> None:
+    table = {"user_id": ["x"], "query": ["q"], "item": ["y"], "document": ["d"], "score": [1.0]}
+    assert read_run(pl.DataFrame({**table, "prediction": [9.0]})).to_dict() == {"q": {"d": 1.0}}
+
+
+def test_tuples_of_ir_measures() -> None:
+    import ir_measures
+
+    scored = [ir_measures.ScoredDoc(*row) for row in zip(*COLUMNS, strict=True)]
+    assert read_run(scored).to_dict() == RUN
+    judged = [ir_measures.Qrel("q", "d", 2), ir_measures.Qrel("q", "e", 0)]
+    assert read_qrels(judged).to_dict() == {"q": {"d": 2, "e": 0}}
+    by_intent = [ir_measures.Qrel("q", "d", 2, "x"), ir_measures.Qrel("q", "d", 1, "y")]
+    assert read_qrels(by_intent, diversity=True).to_dict() == {"q": {"x": {"d": 2}, "y": {"d": 1}}}
+    with pytest.raises(DataError, match=r"row 2: .*'d'"):
+        read_qrels(by_intent)
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "named"),
+    [
+        ("query;document;score\nq;a;0,5\n", "csv", "';'"),
+        ("query\tdocument\tscore\nq\ta\t1\n", "csv", "format=tsv"),
+        ("query,document,score\nq,a,1\n", "tsv", "format=csv"),
+        ("query|document|score\nq|a|1\n", "csv", "'|'"),
+        ("query;document;score\nq;a;1\n", "trec", "';'"),
+        ("query,document,score\nq,a,1\n", "trec", "format=csv"),
+    ],
+)
+def test_a_separator_in_the_wrong_place_is_named(text: str, format: str, named: str) -> None:
+    with pytest.raises(DataError, match="<file>:1: ") as caught:
+        read_run(io.StringIO(text), format=format)
+    assert named in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_query_that_is_a_text_is_the_same_in_every_file(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = read_run(io.StringIO("query,document,score\nred lamp,a,2\nred  lamp ,b,1\nrug,a,1\n"), format="csv")
+    lamp = next(iter(run))
+    assert " " not in lamp
+    assert run.to_dict() == {lamp: {"a": 2.0, "b": 1.0}, "rug": {"a": 1.0}}
+    assert read_run({"red lamp": {"a": 1.0}}).to_dict() == {lamp: {"a": 1.0}}
+    judged = {"search term": ["red lamp", "rug"], "sku": ["a", "a"]}
+    assert list(read_qrels(pl.DataFrame({**judged, "rating": [1, 0]}))) == [lamp, "rug"]
+    assert read_polarity(pd.DataFrame({**judged, "polarity": [1.0, 0.5]})).query_ids == (lamp, "rug")
+    groups = pd.DataFrame({"query": ["red lamp", "rug"], "doc": ["a", "a"], "side": ["x", "y"]})
+    assert read_groups(groups, "side").query_ids == (lamp, "rug")
+
+    (tmp_path / "run.csv").write_text("search term,sku,position\nred lamp,a,1\nred lamp,b,2\nrug,a,1\n")
+    (tmp_path / "clicks.csv").write_text("query,document,rank,clicks,impressions\nred lamp,b,2,50,100\n")
+    (tmp_path / "queries.csv").write_text("search term\nred lamp\nrug\n")
+    done = evenrank(
+        "evaluate", "run.csv", "-m", "RR", "--qrels", "clicks.csv:clicks", "--queries", "queries.csv",
+        "--view", "queries", "--format", "jsonl",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert {row["query"]: row["value"] for row in rows if row.get("query")} == {lamp: 0.5, "rug": None}
