@@ -7,7 +7,6 @@ the whole column is asked for at the start, from the size of the file; what is n
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 import numpy as np
@@ -64,24 +63,6 @@ class GrowingStrings:
         count = self._ends.count - 1
         ends, data = pa.py_buffer(self._ends.array()), pa.py_buffer(self._bytes.array())
         return pa.LargeStringArray.from_buffers(count, ends, data)
-
-
-class GrowingBytes:
-    """An Arrow array of strings that is filled one by one, each of them valid UTF-8."""
-
-    def __init__(self) -> None:
-        self._ends = array("q", [0])
-        self._bytes = bytearray()
-
-    def append(self, value: bytes) -> None:
-        self._bytes += value
-        self._ends.append(len(self._bytes))
-
-    def array(self) -> pa.LargeStringArray:
-        """What has been filled; nothing can be added any more."""
-        return pa.LargeStringArray.from_buffers(
-            len(self._ends) - 1, pa.py_buffer(self._ends), pa.py_buffer(self._bytes)
-        )
 
 
 class GrowingCodes:

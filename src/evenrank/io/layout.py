@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from evenrank.errors import DataError
 from evenrank.io.values import (
+    GRADE_LIMIT,
     ID_LIMIT,
     BadValue,
     is_whole,
@@ -100,7 +101,16 @@ class Layout:
                 return long_id(self.fields[place], fields[place], len(fields[place]))
         return ""
 
-    def repeated(self, document: str, query: str, intent: str | None, first: int) -> str:
+    def clean(self, fields: Sequence[bytes], value: float) -> bytes:
+        """The line with one blank between its fields; those that nobody reads are 0."""
+        kept = [*fields[: self.value], repr(value).encode(), *(b"0" for _ in self.fields[self.value + 1 :])]
+        if self.rest_of_line or len(kept[1]) > ID_LIMIT:
+            kept[1] = b"0"
+        if self.rank is not None:
+            kept[self.rank] = b"%d" % max(-GRADE_LIMIT, min(float(fields[self.rank]), GRADE_LIMIT - 1))
+        return b" ".join(kept) + b"\n"
+
+    def repeated(self, document: str, query: str, intent: str, first: int) -> str:
         if self.rest_of_line:
             return f"document {document} is twice in query {query} (first on line {first})"
         of_intent = f"intent {intent} of " if self.intent else ""

@@ -45,7 +45,6 @@ class Content:
     and ``lines`` lines."""
 
     buffer: pa.Buffer
-    mapping: mmap.mmap | None = None
     skipped: int = 0
     lines: int = 0
 
@@ -68,13 +67,6 @@ class Content:
             skipped=self.skipped + header.end(),
             lines=len(header.group().splitlines()),
         )
-
-    def forget(self, end: int) -> None:
-        """Let go of the memory of the first ``end`` bytes; a mapped page comes back when needed."""
-        if self.mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-            pages = (end + self.skipped) // mmap.PAGESIZE * mmap.PAGESIZE
-            if pages:
-                self.mapping.madvise(mmap.MADV_DONTNEED, 0, pages)
 
 
 @dataclass(frozen=True)
@@ -117,8 +109,7 @@ class Source:
                 compressed = is_compressed(file.read(MAGIC_LENGTH))
                 file.seek(0)
                 if not compressed:
-                    mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-                    return Content(pa.py_buffer(mapping), mapping)
+                    return Content(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
             return Content(pa.py_buffer(b"".join(plain_blocks(file.read, self.name, _BLOCK))))
 
     def blocks(self, size: int = _BLOCK) -> Iterator[bytes]:

@@ -8,8 +8,7 @@ from typing import TypeVar
 from evenrank.errors import DataError
 from evenrank.io.layout import Columns, Layout
 from evenrank.io.source import Source
-from evenrank.io.trec import careful as trec_slow
-from evenrank.io.trec import fast as trec_fast
+from evenrank.io.trec import careful, fast
 
 Built = TypeVar("Built")
 
@@ -19,11 +18,11 @@ def read(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> B
     content = source.content().without_bom(source.name)
     if layout.described:
         content = content.without_description()
-    columns = trec_fast.parse(content, layout)
+    columns = fast.parse(content, layout)
     if columns is not None:
         try:
             return build(columns)
         except DataError:
             pass  # a duplicate: the careful way finds the line of its first occurrence
         del columns
-    return build(trec_slow.parse(content, layout, source.name))
+    return build(careful.parse(content, layout, source.name))

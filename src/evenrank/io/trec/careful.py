@@ -1,13 +1,14 @@
-"""The line-by-line way through a TREC file: takes whatever the format allows, and lists what it does not."""
+"""The line-by-line way through a TREC file: takes whatever the format allows, and lists what it does not.
+
+What it takes it writes anew, clean, for the fast way, so that there is one way from lines to columns.
+"""
 
 from __future__ import annotations
 
 import re
 import warnings
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,9 @@ import pyarrow as pa
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.growing_columns import GrowingBytes
-from evenrank.io.layout import BY_INTENT, NO_BLANKS, Columns, Layout, contradictions
+from evenrank.io.layout import BY_INTENT, NO_BLANKS, Columns, Layout
 from evenrank.io.source import Content
+from evenrank.io.trec import fast
 from evenrank.io.values import BadValue, quoted
 
 _BLOCK = 1 << 22
@@ -27,7 +28,10 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
 def parse(content: Content, layout: Layout, name: str) -> Columns:
     """The columns of a file, or one error that lists its problems."""
     problems: list[Problem] = []
-    rows = _Rows(layout)
+    numbers, clean = (
+        array("q"),
+        bytearray(),
+    )  # of the lines that are rows, and these lines as ``fast`` takes them
     perhaps_moved = list[tuple[int, bytes]]()
     most = len(layout.fields) - 1 if layout.rest_of_line else -1
     for number, line, flaw in numbered_lines(content):
@@ -44,7 +48,7 @@ def parse(content: Content, layout: Layout, name: str) -> Columns:
         else:
             misfit = layout.moved(fields) or layout.too_long(fields)
         if misfit:
-            other = _table_format(line, fields) if not problems and not len(rows) else None
+            other = _table_format(line, fields) if not problems and not len(numbers) else None
             if other is not None:  # every line would be wrong in the same way
                 raise DataError.listing(name, [Problem(number, _not_trec(layout, other))])
             problems.append(Problem(number, misfit))
@@ -56,88 +60,39 @@ def parse(content: Content, layout: Layout, name: str) -> Columns:
             value = layout.parse(fields[layout.value])
         except BadValue as error:
             problems.append(Problem(number, str(error)))
-        rows.add(number, fields, value)
-    documents = rows.documents.array()
-    flawed = {problem.line for problem in problems}
-    problems += [problem for problem in rows.repeated(documents) if problem.line not in flawed]
+        numbers.append(number)
+        clean += layout.clean(fields, value)
+    columns = fast.parse(Content(pa.py_buffer(clean)), layout)
+    if columns is not None:
+        flawed = {problem.line for problem in problems}
+        repeated = _repeated(columns, layout, numbers, clean)
+        problems += [problem for problem in repeated if problem.line not in flawed]
     if problems:
         raise DataError.listing(name, sorted(problems))
     if perhaps_moved:
         _warn_of_moved(name, perhaps_moved)
-    if not len(documents):
-        raise layout.nothing(
-            name,
-            "the file is empty"
-            if content.buffer.size + content.lines == 0
-            else "only comments and blank lines",
+    if columns is None:
+        empty = content.buffer.size + content.lines == 0
+        raise layout.nothing(name, "the file is empty" if empty else "only comments and blank lines")
+    return columns
+
+
+def _repeated(columns: Columns, layout: Layout, numbers: Sequence[int], clean: bytearray) -> list[Problem]:
+    """Lines whose document stands in the same list already, with the line of the first."""
+    codes = columns.queries.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    if columns.intents is not None:
+        intents = columns.intents.dictionary_encode()
+        codes = codes * len(intents.dictionary) + intents.indices.to_numpy(zero_copy_only=False)
+    problems, lines = list[Problem](), list[bytes]()
+    for first, row in repeated_pairs(codes, columns.documents, PROBLEMS_SHOWN + 1):
+        lines = lines or bytes(clean).split(b"\n")
+        fields, others = lines[row].split(), lines[first].split()
+        what = layout.repeated(
+            quoted(fields[layout.document]), quoted(fields[0]), quoted(fields[1]), numbers[first]
         )
-    return rows.columns(documents)
-
-
-class _Rows:
-    """The rows of a file so far, each in a few bytes: a file of ten million lines fits the memory that its
-    columns take."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._query_codes: dict[bytes, int] = {}
-        self._second_codes: dict[bytes, int] = {}
-        self._queries, self._seconds, self._lines = array("i"), array("i"), array("q")
-        self._values: array[Any] = array("d" if layout.value_name == "score" else "q")
-        self._ranks = array("d")
-        self.documents = GrowingBytes()
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def add(self, line: int, fields: Sequence[bytes], value: float) -> None:
-        self._lines.append(line)
-        self._queries.append(self._query_codes.setdefault(fields[0], len(self._query_codes)))
-        if self._layout.value_name == "grade":
-            self._seconds.append(self._second_codes.setdefault(fields[1], len(self._second_codes)))
-        self._values.append(value)
-        if self._layout.rank is not None:
-            self._ranks.append(float(fields[self._layout.rank]))
-        self.documents.append(fields[self._layout.document])
-
-    def columns(self, documents: pa.LargeStringArray) -> Columns:
-        queries = pa.DictionaryArray.from_arrays(
-            pa.array(np.frombuffer(self._queries, np.int32)),
-            _strings(list(self._query_codes)).cast(pa.string()),
-        )
-        intents = None
-        if self._layout.intent:
-            intents = _strings(list(self._second_codes)).take(
-                pa.array(np.frombuffer(self._seconds, np.int32))
-            )
-        against = contradictions(self._queries, self._ranks, self._values) if self._ranks else 0
-        return Columns(queries, documents, np.array(self._values), intents, contradicting=against)
-
-    def repeated(self, documents: pa.LargeStringArray) -> list[Problem]:
-        """Lines whose document stands in the same list already, with the line of the first."""
-        codes = np.frombuffer(self._queries, np.int32).astype(np.int64)
-        if self._layout.intent:
-            codes = codes * len(self._second_codes) + np.frombuffer(self._seconds, np.int32)
-        problems = []
-        for first, row in repeated_pairs(codes, documents, PROBLEMS_SHOWN + 1):
-            intent = self._second(row)
-            what = self._layout.repeated(
-                quoted(documents[row].as_py()),
-                quoted(_key(self._query_codes, self._queries[row])),
-                quoted(intent),
-                self._lines[first],
-            )
-            if self._layout.value_name == "grade" and intent != self._second(first):
-                what += BY_INTENT
-            problems.append(Problem(self._lines[row], what))
-        return problems
-
-    def _second(self, row: int) -> bytes:
-        return _key(self._second_codes, self._seconds[row]) if len(self._seconds) else b""
-
-
-def _key(codes: Mapping[bytes, int], code: int) -> bytes:
-    return next(islice(codes, code, None))
+        hint = BY_INTENT if layout.value_name == "grade" and fields[1] != others[1] else ""
+        problems.append(Problem(numbers[row], what + hint))
+    return problems
 
 
 def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
@@ -178,10 +133,6 @@ def _not_trec(layout: Layout, format: str) -> str:
     )
 
 
-def _strings(values: list[bytes]) -> pa.LargeStringArray:
-    return pa.array(values, pa.large_binary()).cast(pa.large_string())
-
-
 def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
     """Each physical line with its number in the file, and what is wrong with its bytes, if anything is.
 
@@ -194,7 +145,6 @@ def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
         lines = block.split(b"\n")
         if ended:
             lines.pop()
-        content.forget(begin)
         offset = begin + skipped
         for line in lines:
             number += 1

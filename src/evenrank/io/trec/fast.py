@@ -23,7 +23,6 @@ from evenrank.io.source import Content
 from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN, ID_LIMIT
 
 _SCAN_BLOCK = 1 << 20  # stays in the cache
-_PAIR_BLOCK = 1 << 18
 _SLICE = 1 << 25
 _PARSE_BLOCK = 1 << 22
 _BLANK = 32
@@ -57,7 +56,6 @@ def parse(content: Content, layout: Layout) -> Columns | None:
             return None
         del part
         begin += slice_.size + 1
-        content.forget(min(begin, buffer.size))
     return None if table is None else table.columns()
 
 
@@ -118,10 +116,6 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
     table = _read(buffer, layout, delimiter, types)
     if table is None or not is_clean(buffer, table, len(layout.fields)):
         return None
-    if layout.rank is not None and _may_hold_hexadecimal(buffer):  # Arrow reads 0x1F as a number
-        ranks = _read(buffer, layout, delimiter, {"rank": pa.string()})
-        if ranks is None or not pc.all(pc.match_substring_regex(ranks.column(0), GRADE_PATTERN)).as_py():
-            return None
     return table
 
 
@@ -146,17 +140,6 @@ def _read(
         )
     except pa.ArrowInvalid:
         return None
-
-
-def _may_hold_hexadecimal(buffer: pa.Buffer) -> bool:
-    """Whether a 0 stands before an x anywhere."""
-    data = np.frombuffer(buffer, np.uint8)
-    for begin in range(0, len(data), _PAIR_BLOCK):
-        block = data[max(0, begin - 1) : begin + _PAIR_BLOCK]  # one byte of the last, for pairs
-        places = np.flatnonzero((block[1:] | 0x20) == ord("x"))
-        if (block[places] == ord("0")).any():
-            return True
-    return False
 
 
 def _delimiter(buffer: pa.Buffer) -> str | None:
