@@ -99,6 +99,7 @@ class Mutant:
     end: int
     spans: tuple[Span, ...]  # lines that a test runs if the mistake can matter to it
     compiled: tuple[str, ...]  # compiled functions that hold it or read it: the tests of their callers
+    declares: bool  # it runs when its module is imported, as the default of a parameter does
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.after.encode() + source[self.end :]
@@ -170,6 +171,7 @@ def _made(root: Path, room: str, candidate: _Candidate) -> Mutant | None:
         begins.append(begins[-1] + len(line))
     file = candidate.path.relative_to(root).as_posix()
     spans, compiled = lines_that_matter(candidate.tree, *candidate.statement)
+    declares = not any(isinstance(node, Function) for node in candidate.statement.around)
     for key, change in candidate.changes:
         at: Any = change.node
         start = begins[at.lineno - 1] + at.col_offset
@@ -177,7 +179,7 @@ def _made(root: Path, room: str, candidate: _Candidate) -> Mutant | None:
         before = source[start:end].decode()
         mutant = Mutant(
             key[:12], room, file, at.lineno, candidate.function, change.operator, before, change.after,
-            start, end, spans, compiled,
+            start, end, spans, compiled, declares,
         )  # fmt: skip
         if _differs(candidate.tree, mutant.applied(source)):
             return mutant

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -18,6 +19,8 @@ from mutants import Mutant
 from source import Function, Span, body_of, files_of, functions_of, is_compiled, name_of
 
 GOLDENS = "tests/test_goldens.py"
+# what reads the declarations of all classes, and runs none of their lines: pages, and the list of measures
+LISTS = re.compile(r"tests/test_docs\.py::.*_pages_|tests/test_goldens\.py::test_golden\[measures-")
 EARLY = 12  # tests that run first by themselves: most mistakes are found by them
 
 
@@ -187,7 +190,10 @@ class Reach:
     def tests_of(self, mutant: Mutant) -> set[str]:
         spans = [(mutant.file, span) for span in mutant.spans]
         spans += self._callers(mutant.compiled, set())
-        return {test for file, span in spans for test in self._of_span(file, span)} - self.unsure
+        found = {test for file, span in spans for test in self._of_span(file, span)}
+        if mutant.declares:
+            found.update(test for test in self.seconds if LISTS.match(test))
+        return found - self.unsure
 
     def _of_span(self, file: str, span: Span) -> set[str]:
         lines = self.lines.get(file, {})

@@ -33,7 +33,6 @@ VIEWS = {
 }
 AUDITS = ("systems", "domains", "gaps", "agreement", "orders", "methods", "changes")  # one file each
 METHODS_VIEW = "methods"
-TRIALS = 5000
 
 
 def add(commands: Commands) -> None:
@@ -237,6 +236,7 @@ def _tables(comparison: Comparison, view: View) -> tuple[Table, ...]:
     """The tables asked for instead of the pairs."""
     from evenrank.comparison import all_pairs
     from evenrank.comparison.conclusion_table import conclusion_table
+    from evenrank.stats.tukey import TRIALS
 
     trials = int(view.settings.get("trials", TRIALS))
     if view.name == TUKEY:
@@ -252,6 +252,7 @@ def _tables(comparison: Comparison, view: View) -> tuple[Table, ...]:
 def _figure(comparison: Comparison, view: View) -> Any:
     from evenrank.report.figures.correlation import correlation_figure
     from evenrank.report.figures.power import power_figure
+    from evenrank.stats.tukey import TRIALS
 
     if view.name == POWER:
         curves = comparison.power(trials=int(view.settings.get("trials", TRIALS)))

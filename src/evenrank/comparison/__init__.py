@@ -20,7 +20,7 @@ from evenrank.scores import Scores
 from evenrank.scores.files import FilePath
 from evenrank.stats.correlation import CorrelationMatrix, correlation_matrix
 from evenrank.stats.power import discriminative_power_curve
-from evenrank.stats.tukey import Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
+from evenrank.stats.tukey import TRIALS, Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
 
 if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
@@ -73,11 +73,11 @@ class Comparison:
         names = ", ".join(table.name for table in self.tables)
         raise ParameterError(f"{measure!r} was not compared; there are {names}")
 
-    def tukey(self, measure: str, *, trials: int = 5000) -> TukeyHSD:
+    def tukey(self, measure: str, *, trials: int = TRIALS) -> TukeyHSD:
         """Randomised Tukey HSD over all pairs of systems; queries that any of them lacks are left out."""
         return randomised_tukey_hsd(self.table(measure).values, trials=trials, seed=self.seed)
 
-    def conclusions(self, measure: str, *, trials: int = 5000) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def conclusions(self, measure: str, *, trials: int = TRIALS) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """For each system that beats others, those others: "A >> B, C", by randomised Tukey HSD.
 
         Of a measure of which neither high nor low is better, as a signed one, none beats another.
@@ -94,7 +94,7 @@ class Comparison:
             if row.beaten
         )
 
-    def power(self, *, trials: int = 5000) -> dict[str, npt.NDArray[np.float64]]:
+    def power(self, *, trials: int = TRIALS) -> dict[str, npt.NDArray[np.float64]]:
         """For each measure the sorted p-values of all pairs: its discriminative power curve."""
         return {
             table.name: discriminative_power_curve(self.tukey(table.name, trials=trials).p_values)

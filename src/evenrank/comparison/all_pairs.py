@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenrank.stats.power import discriminative_power
-from evenrank.stats.tukey import conclusions
+from evenrank.stats.tukey import TRIALS, conclusions
 from evenrank.tables import Interval, Record, Table, number, p_value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NONE_DIFFER = "no two systems are shown to differ"
 
 
-def tukey_tables(comparison: Comparison, *, trials: int = 5000) -> tuple[Table, ...]:
+def tukey_tables(comparison: Comparison, *, trials: int = TRIALS) -> tuple[Table, ...]:
     """For each measure which systems beat which others; all pairs are in the records."""
     tables = []
     for table in comparison.tables:
@@ -91,7 +91,7 @@ def _pairs(table: MeasureTable, found: TukeyHSD) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def power_table(comparison: Comparison, *, trials: int = 5000) -> Table:
+def power_table(comparison: Comparison, *, trials: int = TRIALS) -> Table:
     """How many pairs of systems each measure tells apart, the most telling measure first."""
     powers = []
     for table in comparison.tables:

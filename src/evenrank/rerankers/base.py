@@ -266,8 +266,7 @@ def _small_cells(method: Reranker, evidence: RankedEvidence) -> dict[str, Bools]
     parts = split_name(name)
     if len(parts) < 2:
         return {}
-    source = next(need for need in method.needs if need.startswith(f"ranked.{evidence_name(name)}"))
-    shares = evidence.query[f"{source.removeprefix('ranked.')}.target"]  # (Q, L)
+    shares = evidence.query[f"{evidence_name(name)}.target"]  # (Q, L)
     labelled = (evidence.ranked.mask & ~method.lacking(evidence))[:, : method.cutoff]
     places = np.minimum(labelled.sum(axis=1), getattr(method, "top", None) or labelled.shape[1])  # (Q,)
     expected = np.nan_to_num(shares) * places[:, None]  # (Q, L)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import ParameterError
 from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.student import student_quantile
 from evenrank.stats.ties import slack
@@ -83,8 +83,6 @@ def mean_interval(
     """
     check_level(level)
     x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or not np.isfinite(x).all():
-        raise DataError("an interval is of one list of finite numbers")
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
     x, w = x[w > 0], w[w > 0]
     n = len(x) if weights is None else effective_number(w)

@@ -9,7 +9,7 @@ from evenrank.data.run import Run
 from evenrank.inputs import Inputs
 from evenrank.verdict.advice import advised
 from evenrank.verdict.changes import ShareChange, share_changes
-from evenrank.verdict.judge import CUTOFF, DEPTH, verdicts
+from evenrank.verdict.judge import CUTOFF, verdicts
 from evenrank.verdict.ranks import RankShares, rank_shares
 from evenrank.verdict.targets import WhichTarget
 from evenrank.verdict.value import Verdict
@@ -32,14 +32,14 @@ class Findings:
 
 def findings_of(
     inputs: Inputs | None,
-    judged: Sequence[Verdict] | None = None,
+    judged: Sequence[Verdict] | None,
     *,
-    system: str | None = None,
-    baseline: str | None = None,
-    cutoff: int | None = None,
-    target: WhichTarget = None,
-    depth: int = DEPTH,
-    clicks: bool = False,
+    system: str | None,
+    baseline: str | None,
+    cutoff: int | None,
+    target: WhichTarget,
+    depth: int,
+    clicks: bool,
 ) -> Findings:
     """What is found of these inputs; ``judged`` are verdicts that are there already.
 

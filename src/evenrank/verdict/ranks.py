@@ -57,7 +57,7 @@ def rank_shares(inputs: Inputs, system: str, cutoff: int) -> tuple[RankShares, .
         counts = np.bincount(ranks[there], minlength=depth)
         total = np.bincount(ranks[there], weights=weights[there], minlength=depth)[:, None]
         with np.errstate(invalid="ignore"):
-            shares = np.where(total > 0, sums / total, np.nan)
+            shares = sums / total
         values = one.attribute.values
         found.append(RankShares(system, one.attribute.name, values, shares, tuple(counts.tolist())))
     return tuple(found)
