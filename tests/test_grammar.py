@@ -170,3 +170,8 @@ def test_lists_keep_brackets_and_quotes_together() -> None:
     assert [str(measure) for measure in parse_measures(text)] == [
         "AWRF(attr='a b, c')", "FAIR(irm=RBP(p=0.5,rel=2))@3",
     ]  # fmt: skip
+
+
+def test_a_sum_takes_no_cutoff_of_its_own() -> None:
+    with pytest.raises(ParameterError, match="WeightedSum"):
+        WeightedSum(terms=((1.0, P() @ 5),), cutoff=3)

@@ -87,3 +87,15 @@ def test_a_unit_that_is_no_column_is_named_with_those_there_are(
     assert failed.code == 1
     assert "unit=nix" in failed.err
     assert "'seller'" in failed.err
+
+
+def test_a_label_of_single_products_belongs_to_no_seller(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large sellers have ten products each, but each small one has only one: labels may be its own."""
+    monkeypatch.chdir(tmp_path)
+    write_shop()
+    rows = [f"p{n},large,s{n % 30}\n" if n < 300 else f"p{n},small,t{n}\n" for n in range(400)]
+    Path("groups.csv").write_text("document,size,seller\n" + "".join(rows))
+    found, _ = notes(evenrank, "--groups", "size=groups.csv")
+    assert not any("unit=" in note for note in found)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from audits import audited, partly
 from shops import Shop, shop
@@ -76,6 +77,17 @@ def test_a_sentence_has_the_numbers_of_the_verdict(tmp_path: Path, target: str) 
         points(small.share_low), points(small.share_high), f"{large.ratio:.1f}",
     ]  # fmt: skip
     assert [word for word in ("small", "large") if word in sentence] == ["small", "large"]
+
+
+def test_it_counts_the_groups_of_which_nothing_is_shown(tmp_path: Path) -> None:
+    """One group is favoured, the other four have their labels by chance."""
+    parts = np.random.default_rng(2).integers(0, 4, len(EVEN.sizes))
+    labels = {one: f"part {part}" for one, part in zip(EVEN.sizes, parts.tolist(), strict=True)}
+    first = {one for query in EVEN.run for one in EVEN.run.documents(query)[:10]}
+    labels |= {one: "first" for place, one in enumerate(sorted(first)) if place % 3 == 0}
+    verdict, sentence, _ = told(tmp_path, EVEN, labels)
+    assert [group.value for group in (*verdict.less, *verdict.favoured)] == ["first"]
+    assert re.findall(r" and (\d+) other", sentence) == [str(len(verdict.groups) - 2)]
 
 
 def test_against_what_was_found_it_has_the_difference(tmp_path: Path) -> None:

@@ -323,3 +323,9 @@ def test_a_table_that_is_left_half_read_does_not_abort_the_process() -> None:
 )
 def test_products_have_a_text(columns: list[str], text: str) -> None:
     assert pairs(pl.DataFrame({name: [f"a {name}"] for name in columns})) == [("a id", text)]
+
+
+def test_what_is_no_file_has_no_format() -> None:
+    for source in ([("a", "one")], {"a": "one"}):
+        with pytest.raises(ParameterError, match="format="):
+            pairs(source, format="tsv")

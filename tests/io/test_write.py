@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +203,20 @@ def test_a_run_as_a_table_is_read_back(tmp_path: Path, name: str) -> None:
     again = read_run(tmp_path / name)
     assert [again.documents(query) for query in again] == [run.documents(query) for query in run]
     assert again.scores.tolist() == run.scores.tolist()
+
+
+def test_a_reader_that_has_gone_is_no_fault_of_the_disk(tmp_path: Path) -> None:
+    """As with ``| head``: the command line ends quietly, and only for this error."""
+    pipe = tmp_path / "run.trec"
+    os.mkfifo(pipe)
+    run = Run.build(["q"] * 30_000, [f"document{n}" for n in range(30_000)], -np.arange(30_000.0))
+
+    def read_a_little() -> None:
+        with pipe.open("rb") as file:
+            file.read(1)
+
+    reader = threading.Thread(target=read_a_little)
+    reader.start()
+    with pytest.raises(BrokenPipeError):
+        write_run(run, pipe)
+    reader.join()

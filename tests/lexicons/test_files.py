@@ -84,6 +84,9 @@ def test_bad_dicts() -> None:
         read_lexicon({**AGES, "old": []}, name="ages")
     with pytest.raises(DataError, match=r"'male'.*'he'"):
         read_lexicon({"female": ["she"], "male": "he"})
+    for weight in (True, "2", None):
+        with pytest.raises(DataError, match="'male'"):
+            read_lexicon({"female": {"she": 1.0}, "male": {"he": weight}})
 
 
 def test_what_is_no_lexicon(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evenrank import Attribute, Lexicon, Membership, Run, WordCounts, evaluate, rerank, tradeoff
+from evenrank import Attribute, Lexicon, Membership, Run, WordCounts, evaluate, read_run, rerank, tradeoff
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import EvenrankWarning, MissingEvidenceError, ParameterError
 from evenrank.rerankers import parse_reranker
@@ -215,3 +215,18 @@ def test_only_documents_that_stand_lower_are_counted() -> None:
     words = WordCounts.build(["b", "c"], [4, 4], [[2, 2], [2, 2]], lexicon)
     with pytest.warns(EvenrankWarning, match=r"1 of 3 documents .* no word counts \(missing='behind'\)$"):
         rerank(RUN, "Neutral(missing='behind')@3", words=words)
+
+
+def test_a_cell_that_expects_less_than_one_place_is_named_with_its_queries() -> None:
+    """Of two attributes with two values each: a list of three has .75 for a cell, one of twelve has three."""
+    documents = [f"d{place}" for place in range(12)]
+    lists = {"short": documents[:3], "long": documents, "unknown": [*documents[:3], *"xyz"]}
+    run = read_run({query: {one: -float(n) for n, one in enumerate(own)} for query, own in lists.items()})
+    groups = [
+        Membership.from_labels(name, {one: str(place // step % 2) for place, one in enumerate(documents)})
+        for name, step in (("side", 1), ("size", 2))
+    ]
+    with pytest.warns(EvenrankWarning, match="DetCons") as found:
+        rerank(run, "DetCons(attr='side*size')", groups=groups)
+    (note,) = {str(one.message) for one in found if "less than one place" in str(one.message)}
+    assert [query for query in lists if repr(query) in note] == ["short", "unknown"]

@@ -59,3 +59,13 @@ def test_scores_that_are_all_equal_are_left_as_they_are() -> None:
     assert penalised([5.0], "Penalty(lam=0.4)") == [0]
     unscaled = penalised([1.0, 0.8, 0.1, 0.0], "Penalty(lam=0.4,scale='none')")
     assert unscaled == [1, 0, 2, 3]
+
+
+@pytest.mark.parametrize("marginal", [True, False])
+def test_large_scores_that_differ_in_the_last_bit_keep_the_order(marginal: bool) -> None:
+    """Of three groups with equal targets all are 2/3 away; sums of thousands round that."""
+    run = er.read_run({"q": dict.fromkeys(["d0", "d1", "d2"], 4000.0)}, ties="file")
+    kind = er.Attribute("kind", ("a", "b", "c"))
+    groups = er.Membership.from_labels(kind, {"d0": "c", "d1": "a", "d2": "b"})
+    method = f"GroupPenalty(lam=5.024,scale='none',marginal={marginal})"
+    assert er.rerank(run, method, groups=groups).documents("q") == ["d0", "d1", "d2"]

@@ -102,3 +102,20 @@ def test_a_report_names_the_group_where_nothing_is_shown_of_several_systems(tmp_
     (sentence,) = re.findall(r"No difference is shown .*? points remain", text)
     assert "small (size)" in sentence
     assert "same gives" not in sentence
+
+
+def test_a_report_begins_with_the_attribute_of_the_largest_difference(tmp_path: Path) -> None:
+    """Of three sizes one gets what the two others lack; of two colours one lacks what the other gets."""
+    chance = np.random.default_rng(3)
+    products = [f"p{place}" for place in range(1200)]
+    sizes = {product: ("large", "small", "tiny")[place % 3] for place, product in enumerate(products)}
+    colours = {product: ("red", "blue")[place // 3 % 2] for place, product in enumerate(products)}
+    push = {"large": 1.5, "red": 0.8}
+    rows = [(f"q{place // 30}", one, chance.normal() + push.get(sizes[one], 0) + push.get(colours[one], 0))
+            for place, one in enumerate(products)]  # fmt: skip
+    run = Run.build(*zip(*rows, strict=True), name="live")
+    groups = [Membership.from_labels("colour", colours), Membership.from_labels("size", sizes)]
+    compare({"live": run, "same": run}, "GF(attr='size')@10", groups=groups).report(tmp_path / "r.html")
+    text = re.sub("<[^>]+>", " ", (tmp_path / "r.html").read_text(encoding="utf-8"))
+    places = [text.index(f"{name} is favoured") for name in ("large", "red")]
+    assert places == sorted(places)

@@ -78,7 +78,7 @@ def kappa_of(net: np.ndarray) -> float:
 def test_what_does_not_depend_on_draws_is_that_of_a_slow_oracle(
     tmp_path: Path, kind: str, units: str
 ) -> None:
-    case = Case(1, units, documents=120)
+    case = Case(7, units, documents=120)
     queries, (count, groups) = len(case.found), case.member.shape
     owner, targets = case.owner, case.targets(kind)
     sizes = np.bincount(owner)
