@@ -213,8 +213,8 @@ def data_of(text: str, kind: str) -> Any:
         return "a text" if text.strip() else ""
     try:
         return TEXTS[kind](text)
-    except ValueError:
-        return f"a text that is not {kind}"
+    except ValueError as error:
+        raise AssertionError(f"what should be {kind} is not: {text[:60]!r}") from error
 
 
 def visible(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +123,13 @@ def run(arguments: argparse.Namespace) -> int:
         _write(comparison, tables[next(iter(tables))], arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.output is None or arguments.format is not None:
+        from evenrank.tables import printed
+
         form = arguments.format or "table"
-        put("\n".join(_printed(part, tables[category], form, category) for category, part in parts.items()))
+        shown = [
+            one for category, part in parts.items() for one in _shown(part, tables[category], form, category)
+        ]
+        put(printed(shown, form, terminal_width()))
     say_notes(comparison.scores, arguments)
     return 0
 
@@ -268,20 +274,24 @@ def _write(comparison: Comparison, tables: tuple[Table, ...], path: str) -> None
         return
     from evenrank.io.atomic import atomic_write
     from evenrank.scores.files import file_format
+    from evenrank.tables import printed
 
     form = file_format(path, None, shared.FORMATS[1:])
     with atomic_write(path) as file:
-        file.write(_printed(comparison, tables, form).encode())
+        file.write(printed(tuple(_shown(comparison, tables, form)), form, terminal_width()).encode())
 
 
-def _printed(
+def _shown(
     comparison: Comparison, tables: tuple[Table, ...], form: str, category: str | None = None
-) -> str:
+) -> Iterator[Table]:
+    """The tables to be printed; those of a category name it in their titles, and in each row for programs."""
     from evenrank.comparison.comparison_tables import measure_tables
-    from evenrank.tables import printed
 
     if not tables:
         tables = tuple(measure_tables(comparison)) if form == "table" else (comparison.to_table(),)
-    if category is not None:
-        tables = tuple(table.titled(category) for table in tables)
-    return printed(tables, form, terminal_width())
+    for table in tables:
+        if category is None:
+            yield table
+        else:
+            records = tuple({**record, "category": category} for record in table.to_records())
+            yield replace(table.titled(category), records=records)
