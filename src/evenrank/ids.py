@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, in_order, integers, ragged, values_of
+from evenrank.arrays import Int64s, UInt64s, in_order, integers, values_of
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 
 _ROWS_AT_ONCE = 1 << 18  # keeps the temporaries of one step inside the cache
@@ -168,25 +168,13 @@ def take(strings: pa.LargeStringArray, rows: npt.NDArray[Any]) -> pa.LargeString
     return strings if in_order(rows, len(strings)) else strings.take(integers(rows))
 
 
-def move(strings: pa.LargeStringArray, places: Int64s, origins: Int64s) -> pa.LargeStringArray:
-    """The array with ``strings[origins]`` at ``places``, where both name the same rows, and whole blocks
-    of neighbours: then nothing outside of them moves, and only their bytes are written anew."""
-    buffer = strings.buffers()[2]
-    if buffer is None:  # empty strings only
-        return strings
+def update_digest(digest: Any, strings: pa.LargeStringArray) -> None:
+    """Add the strings to a digest of hashlib: where each begins, and their bytes."""
     offsets = offsets_of(strings)
-    first = int(offsets[0])
-    raw = np.frombuffer(buffer, dtype=np.uint8)[first : int(offsets[-1])].copy()
-    starts = offsets - first  # a copy
-    old, lengths = starts[origins], starts[origins + 1] - starts[origins]
-    breaks = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)  # where a block begins
-    before = np.cumsum(lengths) - lengths
-    sizes = np.diff(breaks, append=len(places))
-    new = before + (starts[places[breaks]] - before[breaks]).repeat(sizes)
-    picked = raw[ragged(old, lengths)]
-    raw[ragged(new, lengths)] = picked
-    starts[places] = new
-    return pa.LargeStringArray.from_buffers(len(strings), pa.py_buffer(starts), pa.py_buffer(raw))
+    digest.update((offsets - offsets[0]).astype("<i8").tobytes())
+    buffer = strings.buffers()[2]
+    if buffer is not None:
+        digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])
 
 
 @dataclass(frozen=True)
@@ -217,58 +205,11 @@ class StringRows:
         return self.strings if self.rows is None else take(self.strings, self.rows)
 
 
-def equal(left: pa.LargeStringArray, right: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
-    return values_of(pc.equal(left, right))
-
-
-def same(
-    left: pa.LargeStringArray, left_rows: Int64s, right: pa.LargeStringArray, right_rows: Int64s
-) -> npt.NDArray[np.bool_]:
-    """``left[left_rows] == right[right_rows]``, eight bytes at a time, without copying a string."""
-    left_starts, left_lengths, left_words = _reader(left, left_rows)
-    right_starts, right_lengths, right_words = _reader(right, right_rows)
-    result: npt.NDArray[np.bool_] = left_lengths == right_lengths
-    pending = np.flatnonzero(result)
-    done = 0
-    while len(pending):
-        mask = _LOW_BYTES[np.minimum(left_lengths[pending] - done, 8)]
-        one = _read(left_words, left_starts[pending] + done) & mask
-        two = _read(right_words, right_starts[pending] + done) & mask
-        alike = one == two
-        result[pending[~alike]] = False
-        done += 8
-        pending = pending[alike & (left_lengths[pending] > done)]
-    return result
-
-
 def lengths_of(strings: pa.LargeStringArray, rows: Int64s | None = None) -> Int64s:
     """How many bytes each string has."""
     offsets = offsets_of(strings)
     lengths: Int64s = np.diff(offsets) if rows is None else offsets[rows + 1] - offsets[rows]
     return lengths
-
-
-def _reader(strings: pa.LargeStringArray, rows: Int64s) -> tuple[Int64s, Int64s, UInt64s]:
-    """Where the strings of some rows begin, how long they are, and the number that begins at every byte."""
-    offsets = offsets_of(strings)
-    starts = offsets[rows]
-    lengths = offsets[rows + 1] - starts
-    buffer = strings.buffers()[2]
-    raw = np.frombuffer(buffer, dtype=np.uint8) if buffer is not None else np.empty(0, np.uint8)
-    if len(raw) < 8:
-        raw = np.concatenate([raw, np.zeros(8, np.uint8)])
-    return starts, lengths, np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw, strides=(1,))
-
-
-def _read(words: UInt64s, at: Int64s) -> UInt64s:
-    """Eight bytes from each place on; what lies behind the end of the buffer is 0."""
-    if len(at) and int(at.max()) < len(words):
-        return words[at]
-    there = np.minimum(at, len(words) - 1)
-    shift = np.minimum(at - there, 8).astype(np.uint64) * np.uint64(8)
-    found = words[there]
-    # a shift by 64 is no shift at all
-    return np.where(shift < np.uint64(64), found >> np.minimum(shift, np.uint64(63)), np.uint64(0))
 
 
 def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:

@@ -26,6 +26,13 @@ class Sparse:
     values: npt.NDArray[np.float64]  # (M,)
     width: int
 
+    @classmethod
+    def of_dense(cls, table: npt.NDArray[np.float64]) -> Sparse:
+        """What is not 0 of a table (R, width)."""
+        rows, places = np.nonzero(table)
+        offsets = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int64)
+        return cls(offsets, places.astype(np.int64), table[rows, places], table.shape[1])
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

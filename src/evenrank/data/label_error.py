@@ -83,10 +83,7 @@ def corrected(membership: Membership, rates: object, shares: Floats | None = Non
     if len(lost):
         value = membership.attribute.values[int(lost[0])]
         raise DataError(f"{name}: documents are labelled {value!r}, but by the rates that never happens")
-    dense = membership.shares.dense(np.arange(len(membership))) @ chances.T  # (R, L)
-    rows, places = np.nonzero(dense)
-    offsets = np.searchsorted(rows, np.arange(len(dense) + 1)).astype(np.int64)
-    soft = Sparse(offsets, places.astype(np.int64), dense[rows, places], membership.shares.width)
+    soft = Sparse.of_dense(membership.shares.dense(np.arange(len(membership))) @ chances.T)  # (R, L)
     return replace(membership, shares=soft, observed=membership, rates=table)
 
 

@@ -20,7 +20,6 @@ from evenrank.ids import (
     lengths_of,
     mix_codes,
     places_among,
-    same,
     take,
 )
 
@@ -105,7 +104,9 @@ class PairIndex:
             right &= self._query_codes[rows] == query_codes[pairs]
         long = np.flatnonzero(right & (lengths > WHOLE_IN_HASH))
         if len(long):
-            right[long] = same(self._doc_ids, rows[long], doc_ids.strings, asked[long])
+            right[long] = values_of(
+                pc.equal(take(self._doc_ids, rows[long]), take(doc_ids.strings, asked[long]))
+            )
         return right
 
 

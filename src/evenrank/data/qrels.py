@@ -28,7 +28,7 @@ from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairRows, refuse_repeated
 from evenrank.data.run import as_numbers, encode_queries
 from evenrank.errors import DataError, Problem
-from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, offsets_of, positions, take
+from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, positions, take, update_digest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,20 +210,12 @@ def fingerprint_columns(
 ) -> str:
     """SHA-256 of ids and columns, the same in every process: names, types, shapes and content."""
     digest = hashlib.sha256()
-    _add_strings(digest, as_strings(query_ids))
-    _add_strings(digest, doc_ids)
+    update_digest(digest, as_strings(query_ids))
+    update_digest(digest, doc_ids)
     for name, column in {"": offsets, **columns}.items():
         digest.update(f"{name}\0{column.dtype.str}\0{column.shape}\0".encode())
         if column.dtype.kind == "O":  # the array holds addresses: what they point to counts
-            _add_strings(digest, as_strings([repr(value) for value in column.ravel().tolist()]))
+            update_digest(digest, as_strings([repr(value) for value in column.ravel().tolist()]))
         else:
             digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
-
-
-def _add_strings(digest: Any, strings: pa.LargeStringArray) -> None:
-    offsets = offsets_of(strings)
-    digest.update((offsets - offsets[0]).astype("<i8").tobytes())
-    buffer = strings.buffers()[2]
-    if buffer is not None:
-        digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])

@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, integers, values_of
-from evenrank.ids import move, take
-
-
-@dataclass(frozen=True)
-class Order:
-    """Where the rows of the input go.
-
-    ``rows`` has the row of the input for every place. In most files nothing moves but a few documents
-    of equal score, next to each other: then only ``places`` and the rows that come there are kept, and
-    the columns are changed there alone.
-    """
-
-    rows: Int64s | None = None  # (N,)
-    places: Int64s | None = None  # (M,), ascending: whole blocks of neighbours
-    origins: Int64s | None = None  # (M,)
-
-    def apply(self, column: npt.NDArray[Any], *, own: bool = False) -> npt.NDArray[Any]:
-        """The column in this order; one that is the caller's ``own`` may be changed in place."""
-        if self.rows is not None:
-            return column[self.rows]
-        if self.places is None or self.origins is None:
-            return column
-        moved = column[self.origins]
-        if moved.tobytes() == column[self.places].tobytes():  # equal scores are, but for 0.0 and -0.0
-            return column
-        column = column if own else column.copy()
-        column[self.places] = moved
-        return column
-
-    def apply_to_strings(self, strings: pa.LargeStringArray) -> pa.LargeStringArray:
-        if self.rows is not None:
-            return take(strings, self.rows)
-        if self.places is None or self.origins is None:
-            return strings
-        return move(strings, self.places, self.origins)
+from evenrank.ids import take
 
 
 def rank_order(
@@ -54,18 +17,21 @@ def rank_order(
     doc_ids: pa.LargeStringArray,
     *,
     by_id: bool,
-) -> Order:
-    """By query, then score descending, then document id descending or, without ``by_id``, as they come."""
+) -> Int64s | None:
+    """By query, then score descending, then document id descending or, without ``by_id``, as they come.
+
+    The row of the input for every place; None where the rows stand in this order already.
+    """
     rows = None
     if not _falls(codes, scores):
         rows = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
         codes, scores = codes[rows], scores[rows]
     if not by_id:
-        return Order(rows)
+        return rows
     # a row and the next one belong to the same query and have the same score
     tied = (codes[1:] == codes[:-1]) & (scores[1:] == scores[:-1])
     if not tied.any():
-        return Order(rows)
+        return rows
     member = np.zeros(len(codes), dtype=bool)
     member[1:] |= tied
     member[:-1] |= tied
@@ -78,9 +44,11 @@ def rank_order(
     keys = [("group", "ascending"), ("document", "descending")]
     moved = origins[values_of(pc.sort_indices(table, sort_keys=keys))]
     if rows is None:
-        return Order(None, places, moved) if (moved != places).any() else Order()
+        if (moved == places).all():
+            return None
+        rows = np.arange(len(codes))
     rows[places] = moved
-    return Order(rows)
+    return rows
 
 
 def _falls(codes: npt.NDArray[np.int32], scores: npt.NDArray[np.float64]) -> bool:

@@ -26,7 +26,16 @@ from evenrank.errors import (
     Problem,
     counted,
 )
-from evenrank.ids import as_ids, as_strings, hash_strings, is_text, offsets_of, places_among, positions, take
+from evenrank.ids import (
+    as_ids,
+    as_strings,
+    hash_strings,
+    is_text,
+    places_among,
+    positions,
+    take,
+    update_digest,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -102,8 +111,9 @@ class Run:
             hashes,
         )
         order = rank_order(codes, values, doc_ids, by_id=ties == "trec")
-        codes, values, hashes = order.apply(codes), order.apply(values), order.apply(hashes, own=True)
-        doc_ids = order.apply_to_strings(doc_ids)
+        if order is not None:
+            codes, values, hashes = codes[order], values[order], hashes[order]
+            doc_ids = take(doc_ids, order)
         bounds = np.arange(len(query_ids) + 1, dtype=codes.dtype)  # another type would copy the codes
         offsets = np.searchsorted(codes, bounds).astype(np.int64)
         return cls(query_ids, offsets, doc_ids, values, name, ties, source, hashes)
@@ -214,11 +224,7 @@ class Run:
             digest.update(query.encode() + b"\0")
         digest.update(self.offsets.astype("<i8").tobytes())
         digest.update(self.scores.astype("<f8").tobytes())
-        offsets = offsets_of(self.doc_ids)
-        digest.update((offsets - offsets[0]).astype("<i8").tobytes())
-        buffer = self.doc_ids.buffers()[2]
-        if buffer is not None:
-            digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])
+        update_digest(digest, self.doc_ids)
         return digest.hexdigest()
 
     def to_dict(self) -> dict[str, dict[str, float]]:

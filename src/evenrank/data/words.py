@@ -17,7 +17,7 @@ from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs,
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.lookup import PairIndex
 from evenrank.errors import DataError, ParameterError, counted, few
-from evenrank.ids import StringRows, as_strings, offsets_of
+from evenrank.ids import StringRows, as_strings, update_digest
 
 TOKENIZERS = ("word", "whitespace")
 
@@ -183,11 +183,7 @@ class WordCounts:
     @cached_property
     def fingerprint(self) -> str:
         digest = hashlib.sha256(f"{self.lexicon.fingerprint} {self.tokenizer}".encode())
-        offsets = offsets_of(self.doc_ids)
-        buffer = self.doc_ids.buffers()[2]
-        digest.update((offsets - offsets[0]).tobytes())
-        if buffer is not None:
-            digest.update(memoryview(buffer)[int(offsets[0]) : int(offsets[-1])])
+        update_digest(digest, self.doc_ids)
         digest.update(self.lengths.tobytes())
         digest.update(np.ascontiguousarray(self.counts).tobytes())
         return digest.hexdigest()

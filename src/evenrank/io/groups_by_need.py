@@ -171,9 +171,7 @@ class MembershipByNeed(Membership):
         """The rows as they stand there, where new ones come last: those before keep their numbers."""
         built: Membership | None = self.__dict__.get("_built")
         if built is None or len(built) != len(found.ids):
-            rows, places = np.nonzero(found.shares)
-            offsets = np.searchsorted(rows, np.arange(len(found.ids) + 1))
-            shares = Sparse(offsets, places, found.shares[rows, places], found.shares.shape[1])
+            shares = Sparse.of_dense(found.shares)
             codes = np.zeros(len(found.ids), np.int64)
             built = Membership(
                 self.attribute, found.ids, None, codes, shares, self.multilabel, source=self.source
