@@ -295,8 +295,8 @@ def test_targets_in_tables_and_files(tmp_path: Path) -> None:
     found = read_target(path, stars)
     assert found == {"q1": (1, 0, 0), "q2": (0, 0.5, 0.5)}
     assert dict(stars.with_target(found).target) == found
-    with pytest.raises(InputTypeError, match="dict"):
-        read_target({"low": 1.0}, stars)
+    with pytest.raises(InputTypeError, match="list"):
+        read_target(["low"], stars)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,18 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from evenrank import DataError, read_groups, read_polarity, read_qrels, read_run
+from evenrank import (
+    Attribute,
+    DataError,
+    EvenrankWarning,
+    read_groups,
+    read_polarity,
+    read_qrels,
+    read_run,
+)
+from evenrank.engines import ask
 from evenrank.io.ratings import read_ratings
+from evenrank.io.targets import read_target
 
 Evenrank = Callable[..., Any]
 RUN = {"u1": {"b": 2.0, "a": 1.0}, "u2": {"a": 3.0}}
@@ -109,3 +119,64 @@ def test_a_query_that_is_a_text_is_the_same_in_every_file(
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert {row["query"]: row["value"] for row in rows if row.get("query")} == {lamp: 0.5, "rug": None}
+
+
+def test_lists_of_lenskit() -> None:
+    class ItemListCollection:
+        """What LensKit calls it, with the columns that it gives."""
+
+        def to_df(self) -> pd.DataFrame:
+            return pd.DataFrame(dict(zip(("user_id", "item_id", "score"), COLUMNS, strict=True)))
+
+    ItemListCollection.__module__ = "lenskit.data"
+    assert read_run(ItemListCollection()).to_dict() == RUN
+
+
+@pytest.mark.needs("ir_datasets")
+def test_queries_and_judgements_of_a_data_set(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ir_datasets
+
+    monkeypatch.chdir(tmp_path)
+    Path("d.tsv").write_text("d1\ta red lamp\nd2\ta rug\n")
+    Path("q.tsv").write_text("7\tlamp\n8\trug\n")
+    Path("qrels.txt").write_text("7 0 d1 2\n7 0 d2 1\n8 0 d2 3\n")
+    held = ir_datasets.create_dataset(docs_tsv="d.tsv", queries_tsv="q.tsv", qrels_trec="qrels.txt")
+    monkeypatch.setattr(ir_datasets, "load", {"toy": held}.__getitem__)
+    done = evenrank(
+        "retrieve", "BM25", "--documents", "ir_datasets:toy", "--queries", "ir_datasets:toy", "-o", "r.trec"
+    )
+    assert done.code == 0, done.err
+    run = read_run("r.trec")
+    assert {query: run.documents(query)[0] for query in run} == {"7": "d1", "8": "d2"}
+    judged = {"7": {"d1": 2, "d2": 1}, "8": {"d2": 3}}
+    assert read_qrels("ir_datasets:toy").to_dict() == judged
+    done = evenrank("evaluate", "r.trec", "-m", "RR", "--qrels", "ir_datasets:toy", "--format", "jsonl")
+    assert [json.loads(line)["value"] for line in done.out.splitlines()][:1] == [1.0]
+    with pytest.raises(DataError, match="scoreddocs"):
+        read_run("ir_datasets:toy")
+    with pytest.raises(DataError, match="'nope'"):
+        read_qrels("ir_datasets:nope")
+    held.documentation = lambda: {"official_measures": ["nDCG@10", "AP(rel=2)"]}
+    with pytest.warns(EvenrankWarning, match="ir_datasets:toy: .*rel=2"):
+        assert read_qrels("ir_datasets:toy").to_dict() == judged
+
+
+def test_dictionaries_lists_and_frames_wherever_a_file_is_taken() -> None:
+    side = Attribute("side", ("x", "y"))
+    assert read_target({"x": 0.75, "y": 0.25}, side) == (0.75, 0.25)
+    by_query = {"red lamp": {"x": 1}, "rug": {"x": 0.5, "y": 0.5}}
+    assert list(read_target(by_query, side).values()) == [(1, 0), (0.5, 0.5)]  # type: ignore[union-attr]
+    with pytest.raises(DataError, match=r"'z'"):
+        read_target({"z": 1.0}, side)
+    assert read_ratings({"u": {"i": 3.5, "j": 1.0}}).to_dict() == {"u": {"i": 3.5, "j": 1.0}}
+
+    def search(query: str, depth: int) -> list[str]:
+        return [f"best of {query}"]
+
+    asked = {"7": "lamp", "8": "rug"}
+    frames = [pd.DataFrame({"id": list(asked), "query": list(asked.values())}), asked]
+    for queries in (*frames, pl.DataFrame({"qid": list(asked), "text": list(asked.values())})):
+        answers = ask(search, queries, depth=1)
+        assert [answers.run.documents(query) for query in asked] == [["best of lamp"], ["best of rug"]]

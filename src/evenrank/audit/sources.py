@@ -152,7 +152,7 @@ def queries_to_ask(path: str | os.PathLike[str] | None, columns: Mapping[str, st
         raise ParameterError(
             "an engine needs queries to be asked: --queries FILE, with columns query and text"
         )
-    read = read_queries(os.fspath(path), columns=query_columns(columns))
+    read = read_queries(path, columns=query_columns(columns))
     return {
         "query_texts": query_texts(read),
         "query_reasons": read.reasons or None,

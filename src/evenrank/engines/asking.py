@@ -25,6 +25,7 @@ from evenrank.engines.sending import Batch, Fetched, RequestsAhead
 from evenrank.engines.web import REFUSED
 from evenrank.errors import DataError, InputTypeError, ParameterError, RemoteError, counted
 from evenrank.io.queries import Queries, read_queries
+from evenrank.io.tables import as_table
 from evenrank.io.texts import by_id
 from evenrank.remote.answer_log import AnswerLog
 from evenrank.remote.json_text import WrittenObject
@@ -153,8 +154,8 @@ def plan(
 
 def query_texts(queries: Any) -> dict[str, str]:
     """``{id: text}`` from a file, from ``Queries``, a mapping or pairs; every query needs a text."""
-    if isinstance(queries, (str, os.PathLike)):
-        queries = read_queries(os.fspath(queries))
+    if isinstance(queries, (str, os.PathLike)) or as_table(queries) is not None:
+        queries = read_queries(queries)
     if isinstance(queries, Queries):
         silent = [query for query in queries.distinct if query not in queries.texts]
         if len(silent) == len(queries.distinct) and queries.text_column is None:

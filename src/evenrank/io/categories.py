@@ -13,7 +13,8 @@ def read_categories(
     source: object, *, format: str | None = None, columns: Mapping[str, str] | None = None
 ) -> dict[str, list[str]]:
     """``{query: [category, ..]}`` from a file or a table with the columns query and category."""
-    found = read_roles(the_table(source, "categories", format=format), ROLES, columns)
+    table = the_table(source, "categories", format=format, mapping=("query", "category"))
+    found = read_roles(table, ROLES, columns)
     out: dict[str, dict[str, None]] = {}
     for query, category in zip(found["query"].to_pylist(), found["category"].to_pylist(), strict=True):
         out.setdefault(query, {})[category] = None

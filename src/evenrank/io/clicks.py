@@ -85,7 +85,7 @@ def read_clicks(
     """
     if isinstance(eta, bool) or not isinstance(eta, (int, float)) or not math.isfinite(eta) or eta < 0:
         raise ParameterError(f"eta must be a number >= 0, got {eta!r}")
-    table = the_table(source, "clicks", format=format)
+    table = the_table(source, "clicks", format=format, mapping=("query", "document", "clicks"))
     found, report, name = read_roles(table, ROLES, columns), table.report, table.name
     queries, documents = found["query"].to_pylist(), found["document"].to_pylist()
     ranks, clicks = found["rank"], found["clicks"]

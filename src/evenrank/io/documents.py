@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
+from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.datasets import is_dataset, open_dataset
 from evenrank.io.document_formats import document_format_names, document_formats, format_of_documents
 from evenrank.io.document_tables import SCHEMA, frame_table
 from evenrank.io.row_problems import RowProblems
@@ -22,7 +23,6 @@ from evenrank.io.tables import as_table
 BATCH_ROWS = 1 << 15
 
 _BATCH_BYTES = 1 << 24
-_DATASET = "ir_datasets:"
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), a folder or a pattern of files, an address (s3://..), "
     "'ir_datasets:NAME', an open file, "
@@ -75,8 +75,8 @@ def read_documents(
     check_format(format, document_format_names())
     if batch_rows < 1:
         raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")
-    if isinstance(source, str) and source.startswith(_DATASET):
-        return _checked(_dataset(source, columns), source, batch_rows)
+    if is_dataset(source):
+        return _checked(_dataset(str(source), columns), str(source), batch_rows)
     if is_many(source):
         return _of_shards(source, format, columns, batch_rows)
     file = as_source(source)
@@ -160,15 +160,7 @@ def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:
 
 
 def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
-    name = source.removeprefix(_DATASET)
-    try:
-        import ir_datasets
-    except ImportError as error:
-        raise MissingExtraError.for_job(f"reading {source}", "ir_datasets", "datasets") from error
-    try:
-        dataset = ir_datasets.load(name)
-    except KeyError as error:
-        raise DataError(f"{source}: ir_datasets knows no dataset {name!r}") from error
+    dataset = open_dataset(source)
     if not dataset.has_docs():
         raise DataError(f"{source}: the dataset has no documents")
     fields = dataset.docs_cls()._fields

@@ -8,13 +8,15 @@ from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
 
-from evenrank.errors import DataError, ParameterError, Problem, counted
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, SEARCHES, candidates, listed, spelled, spellings
+from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable, open_table
+from evenrank.io.tables import as_table, mapping_table
 from evenrank.io.texts import by_id
 from evenrank.tables import of_cell
 
@@ -118,8 +120,11 @@ def query_columns(columns: Mapping[str, str] | None) -> dict[str, str] | None:
     return {role: name for role, name in (columns or {}).items() if role in QUERY_ROLES} or None
 
 
-def read_queries(path: str, *, columns: Mapping[str, str] | None = None, nameable: bool = True) -> Queries:
-    """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text.
+def read_queries(
+    source: object, *, columns: Mapping[str, str] | None = None, nameable: bool = True
+) -> Queries:
+    """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text;
+    from ``ir_datasets:ID``, a table in memory, a dict ``{id: text}`` or a list of ids or texts.
 
     ``columns`` names the columns ``query`` and ``text``, where they have other names; ``query_text`` goes
     before ``text``, which may be the column of another file as well, and ``weight`` is how much a query
@@ -128,13 +133,22 @@ def read_queries(path: str, *, columns: Mapping[str, str] | None = None, nameabl
     that, by ``made_id``.
     ``nameable`` is false for a command that has no option for columns, so that no message names it.
     """
-    return replace(_read(path, columns, nameable=nameable), nameable=nameable)
+    return replace(_read(source, columns, nameable=nameable), nameable=nameable)
 
 
-def _read(path: str, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
-    source = as_source(path)
+def _read(given: object, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
+    if isinstance(given, Queries):
+        return given
+    table = dataset_table(str(given), "queries") if is_dataset(given) else as_table(given, "queries")
+    if isinstance(given, Mapping):
+        table = mapping_table(given, ("query", "text"), "queries")
+    elif isinstance(given, (list, tuple)) and table is None:
+        table = NamedTable(["query"], lambda _: list(given), report=RowProblems("queries"))
+    if table is not None:
+        return _of_table(table, columns, nameable=nameable)
+    source = as_source(given)
     if source is None:
-        raise ParameterError(f"queries are read from a file, got {path!r}")
+        raise InputTypeError(f"queries are read from a file, a table, a dict or a list, got {given!r:.80}")
     if source.name.lower().endswith(".xml"):
         texts = _topics(source)
         return Queries(source.name, tuple(texts), texts)

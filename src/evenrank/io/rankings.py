@@ -19,6 +19,7 @@ from evenrank.errors import DataError, EvenrankWarning, InputTypeError, Paramete
 from evenrank.io import trec
 from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
+from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.layout import BY_INTENT, Columns, Layout
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, check_format
@@ -26,8 +27,8 @@ from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import Role, as_table, read_roles
 
 _ACCEPTED = (
-    "a path (str or Path, '-' is standard input), an open file, a dict {query: {document: value}}, "
-    "a pandas, polars or Arrow table, a list of named tuples, or an object whose to_dict() gives such a dict"
+    "a path (str or Path, '-' is standard input), 'ir_datasets:ID', an open file, a pandas, polars or Arrow "
+    "table, a list of named tuples, a dict {query: {document: value}}, or an object whose to_dict() gives one"
 )
 _IDS = spellings(*(name for role in ("query", "document") for names in NAMES[role] for name in names))
 _OTHERWISE = ("grade", "intent", "value", "share")  # roles of columns that runs do not have
@@ -59,7 +60,11 @@ def load(
     """What ``build`` makes of the columns. ``kind`` is what to call an object without a name."""
     check_format(format)
     _refuse_other_kind(value, kind)
-    file, table, origin, advice = as_source(value), None, Provenance(), ""
+    table, origin, advice = None, Provenance(), ""
+    if is_dataset(value):
+        table = dataset_table(str(value), "scoreddocs" if kind == "run" else "qrels")
+        origin = Provenance(str(value), str(value).rpartition(":")[2])
+    file = None if table is not None else as_source(value)
     if file is not None:
         file.check()
         format = format or file.guessed_format or "trec"
@@ -73,7 +78,7 @@ def load(
         advice = _SHELL + (_NO_HEADER if format in ("csv", "tsv") else "")
     elif format is not None:
         raise ParameterError(f"format= applies only to files, got {type(value).__name__}")
-    table = table or as_table(value, kind)
+    table = as_table(value, kind) if table is None else table
     if table is not None:
         found, report = _of_table(table, layout, columns, advice), table.report
     elif columns is not None:

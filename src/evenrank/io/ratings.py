@@ -40,7 +40,7 @@ def read_ratings(
     """
     if step is not None and not _is_step(step):
         raise ParameterError(f"step must be a number > 0, got {step!r}")
-    table = the_table(source, "ratings", format=format)
+    table = the_table(source, "ratings", format=format, mapping=("user", "item", "rating"))
     found = read_roles(table, ROLES, columns)
     ratings, report = found["grade"], table.report
     grades = ratings

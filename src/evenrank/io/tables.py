@@ -9,12 +9,10 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
-from evenrank.io.column_names import resolve
+from evenrank.io.column_names import candidates, resolve
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.table_files import NamedTable, open_table
-
-_EXPORTS = ("to_arrow", "to_df", "to_pandas")  # how other libraries' collections become tables
 
 
 class Role(NamedTuple):
@@ -51,10 +49,8 @@ def as_table(value: object, name: str = "table") -> NamedTable | None:
         return NamedTable(
             list(value[0]._fields), lambda column: [getattr(row, column) for row in value], report=report
         )
-    if library == "lenskit":
-        for export in _EXPORTS:
-            if callable(getattr(value, export, None)):
-                return as_table(getattr(value, export)(), name)
+    if library == "lenskit" and callable(getattr(value, "to_df", None)):  # lists of items
+        return as_table(table.to_df(), name)
     return None
 
 
@@ -84,13 +80,37 @@ def any_table(
     return open_table(file, format or guess_format(file.path or file.name) or usual, what)
 
 
-def the_table(source: object, what: str, *, format: str | None = None) -> NamedTable:
-    """The table in a file or in memory, or in a dictionary of columns."""
-    given = pa.table(dict(source)) if isinstance(source, Mapping) else source
-    table = any_table(given, what, what, format=format)
+def the_table(
+    source: object, what: str, *, format: str | None = None, mapping: Sequence[str] = ()
+) -> NamedTable:
+    """The table in a file or in memory; in a dictionary of columns, or in one whose keys and values are those
+    of the columns ``mapping``, as ``{query: {document: value}}``."""
+    if isinstance(source, Mapping):
+        of_rows = any(isinstance(inner, Mapping) for inner in source.values())
+        is_columns = not of_rows and all(candidates(list(source), role) for role in mapping[:1])
+        source = pa.table(dict(source)) if is_columns else mapping_table(source, mapping, what)
+    table = source if isinstance(source, NamedTable) else any_table(source, what, what, format=format)
     if table is None:
         raise InputTypeError(f"{what} are read from a path or a table, got {type(source).__name__}")
     return table
+
+
+def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -> NamedTable:
+    """A row for each entry of a dictionary, or of the dictionaries or lists in it. The columns are called by
+    the last of the names where there are fewer."""
+    rows: list[tuple[Any, ...]] = []
+    for key, inner in mapping.items():
+        if isinstance(inner, Mapping):
+            rows += [(key, *entry) for entry in inner.items()]
+        else:
+            rows += [(key, one) for one in (inner if isinstance(inner, (list, tuple, set)) else [inner])]
+    widths = {len(row) for row in rows} or {len(names)}
+    if len(widths) > 1:
+        raise InputTypeError(f"{name}: some of the values are dictionaries, and some are not")
+    used = list(names[-widths.pop() :])
+    return NamedTable(
+        used, lambda column: [row[used.index(column)] for row in rows], report=RowProblems(name)
+    )
 
 
 def column_of_roles(

@@ -15,7 +15,7 @@ from evenrank.io.column_names import candidates, listed
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import Role, any_table, column_of_roles, read_roles
+from evenrank.io.tables import Role, any_table, column_of_roles, mapping_table, read_roles
 from evenrank.io.trec.careful import numbered_lines
 from evenrank.io.values import BadValue, parse_score
 
@@ -35,11 +35,14 @@ def read_target(source: object, attribute: Attribute) -> Target:
     if file is not None and file.guessed_format not in _TABLES:
         file.check()
         return _read_numbers(file, attribute)
-    table = any_table(source, "target", f"target of {attribute.name}")
+    name = f"target of {attribute.name}"
+    if isinstance(source, Mapping):
+        return _of_table(mapping_table(source, ("query", "value", "share"), name), attribute)
+    table = any_table(source, "target", name)
     if table is None:
         raise InputTypeError(
-            "a target is read from a path, an open file, or a pandas, polars or Arrow table; "
-            f"got {type(source).__name__}"
+            "a target is read from a path, an open file, a dict {value: share} or {query: {value: share}}, "
+            f"or a pandas, polars or Arrow table; got {type(source).__name__}"
         )
     return _of_table(table, attribute)
 
