@@ -142,7 +142,6 @@ def warm_up(names: set[str]) -> None:
 
     if find_spec("numba"):
         import evenrank.evidence.scan.kernel
-        import evenrank.io.content_hash_kernel
     from evenrank.counterfactuals.swap.files import swap_file
     from evenrank.evidence.scan import scan_file
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,25 +14,12 @@ import pytest
 from evenrank import DataError, read_counts
 from evenrank.evidence.scan import scan_file
 
-CHUNK, PIECE = 1 << 13, 1 << 23
+PIECE = 1 << 23
 
 
 def slow_hash(data: bytes) -> str:
-    """NH (Black et al., 1999): sums of products of neighbouring 32-bit words, each with its key.
-
-    Twice, with the key moved on by four words of 64 bits; the sums of each piece go through BLAKE2b.
-    """
-    key = np.frombuffer(hashlib.shake_128(b"evenrank content").digest(CHUNK + 32), "<u4").astype(np.uint64)
-    pieces = []
-    for begin in range(0, len(data), PIECE):
-        own = data[begin : begin + PIECE]
-        halves = np.frombuffer(own.ljust(-(-len(own) // CHUNK) * CHUNK, b"\0"), "<u4").astype(np.uint64)
-        digest = hashlib.blake2b(len(own).to_bytes(8, "little"), digest_size=16)
-        for chunk in halves.reshape(-1, CHUNK // 4):
-            for shift in (0, 8):
-                keyed = (chunk + key[shift : shift + CHUNK // 4]) % (1 << 32)
-                digest.update(int((keyed[::2] * keyed[1::2]).sum()).to_bytes(8, "little"))
-        pieces.append(digest.digest())
+    """The SHA-256 of the SHA-256 of each block."""
+    pieces = (hashlib.sha256(data[begin : begin + PIECE]).digest() for begin in range(0, len(data), PIECE))
     return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
@@ -44,7 +27,7 @@ def kept_hash(folder: Path) -> str:
     return str(json.loads((folder / "_evenrank.json").read_text())["source"]["hash"])
 
 
-@pytest.mark.parametrize("size", [40, CHUNK, 3 * CHUNK + 100, PIECE + CHUNK + 7])
+@pytest.mark.parametrize("size", [40, PIECE, PIECE + 7])
 def test_the_kept_hash_is_that_of_the_definition(tmp_path: Path, size: int) -> None:
     """It lies in files of counts: another would make those of an earlier version look changed."""
     lines = b"".join(b"%d\tshe he %d\n" % (number, number) for number in range(size // 12))
@@ -54,18 +37,6 @@ def test_the_kept_hash_is_that_of_the_definition(tmp_path: Path, size: int) -> N
     (tmp_path / "c.tsv").write_bytes(data)
     scan_file(tmp_path / "c.tsv", "gender-en", f"{tmp_path}/counts/")
     assert kept_hash(tmp_path / "counts") == slow_hash(data)
-
-
-def test_it_is_the_same_without_a_compiler(tmp_path: Path) -> None:
-    lines = b"".join(b"%d\tshe he %d\n" % (number, number) for number in range(3000))
-    (tmp_path / "c.tsv").write_bytes(lines)
-    program = (
-        "import sys; sys.modules['numba'] = None\n"
-        "from evenrank.evidence.scan import scan_file\n"
-        "scan_file('c.tsv', 'gender-en', 'counts/')"
-    )
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ, check=True)
-    assert kept_hash(tmp_path / "counts") == slow_hash(lines)
 
 
 @pytest.fixture
@@ -91,12 +62,6 @@ def test_every_change_of_the_source_shows(tmp_path: Path, is_the_same: Callable[
         changed[place] ^= 1
         source.write_bytes(changed)
         assert not is_the_same(source), place
-    words = np.frombuffer(data, "<u8", 2 * CHUNK // 8)
-    for one, other in ((0, 1), (0, CHUNK // 8), (5, 900)):  # a sum alone would not see the order
-        exchanged = words.copy()
-        exchanged[[one, other]] = exchanged[[other, one]]
-        source.write_bytes(exchanged.tobytes() + data[2 * CHUNK :])
-        assert not is_the_same(source)
     for other in (data[:-1], data + b"\0", b""):
         source.write_bytes(other)
         assert not is_the_same(source)

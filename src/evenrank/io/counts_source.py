@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from evenrank.errors import DataError, ParameterError
-from evenrank.io.content_hash import DIGEST_BYTES, PIECE, hash_of_columns, hash_of_file
+from evenrank.io.content_hash import PIECE, hash_of_columns, hash_of_file
 from evenrank.io.remote import is_remote
 from evenrank.io.shards import is_many, list_shards
 from evenrank.io.source import as_source
@@ -59,9 +59,6 @@ def _is_file(kept: Mapping[str, Any], address: str) -> bool:
             return bool(hash_of_columns(path, list(kept["columns"])) == kept["hash"])
         if path.stat().st_size != kept["bytes"]:
             return False
-        if "block" in kept:
-            return bool(hash_of_file(path, kept["block"]) == kept["hash"])
-        # of one among many that was read as a stream, the beginning of the hash was kept
-        return hash_of_file(path, PIECE)[: 2 * DIGEST_BYTES] == kept.get("hash")
+        return bool(hash_of_file(path, kept.get("block", PIECE)) == kept.get("hash"))
     except pa.ArrowException:  # no Parquet file
         return False

@@ -20,8 +20,6 @@ from evenrank.errors import EvenrankWarning, installing
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.evidence.scan.simple import count
 from evenrank.ids import offsets_of
-from evenrank.io.background import compile_later, compile_now
-from evenrank.io.content_hash import piece_digest
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -29,7 +27,7 @@ LOGGER = logging.getLogger(__name__)
 SMALL = 1 << 22  # bytes that are counted in plain Python before the kernel could be loaded
 TOO_SMALL_TO_COMPILE = 1 << 24  # bytes that are counted in plain Python before it could be compiled
 COMPILING = (
-    "the code that counts words is being compiled, which takes some ten seconds and happens once on a machine"
+    "the code that counts words is being compiled, which takes about 10 seconds and happens once on a machine"
 )
 _KERNEL = "evenrank.evidence.scan.kernel"
 PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them
@@ -94,10 +92,12 @@ def make_counter(
     lacking = _lacking()
     if lacking is None:
         kernel = KernelCounter(phrases, terms)
-        if kernel.is_compiled():
-            return kernel
-        simple = SimpleCounter(phrases, terms)
-        return simple if size is not None and size <= TOO_SMALL_TO_COMPILE else FirstCounter(kernel, simple)
+        if not kernel.is_compiled():
+            if size is not None and size <= TOO_SMALL_TO_COMPILE:
+                return SimpleCounter(phrases, terms)
+            LOGGER.info(COMPILING)
+            kernel(_NO_TEXTS)
+        return kernel
     warnings.warn(
         f"{lacking}: words are counted in plain Python, with the same result, "
         f"many times slower; {installing('scan')}",
@@ -151,29 +151,6 @@ class SimpleCounter:
         return Counts(lengths, groups, TermCounts(offsets, pairs[:, 0].copy(), pairs[:, 1].copy()))
 
 
-class FirstCounter:
-    """Where the kernel must be compiled: the first texts are counted in plain Python, so that there is a
-    result at once; the others wait for the compiler."""
-
-    fast = True
-
-    def __init__(self, kernel: KernelCounter, simple: SimpleCounter) -> None:
-        self._kernel = kernel
-        self._simple = simple
-        self._is_first = threading.Lock()  # whoever gets it is, since nobody gives it back
-        compile_later(kernel.compile, lambda: piece_digest(bytes(SMALL)))
-
-    def __call__(self, texts: Texts) -> Counts:
-        if self._is_first.acquire(blocking=False):
-            try:
-                return self._simple(texts)
-            finally:
-                LOGGER.info(COMPILING)
-                threading.Thread(target=compile_now, daemon=True).start()
-        compile_now()
-        return self._kernel(texts)
-
-
 class KernelCounter:
     fast = True
 
@@ -191,9 +168,6 @@ class KernelCounter:
         from evenrank.evidence.scan.vectors import is_compiled
 
         return is_compiled(find_words, self._arguments(_NO_TEXTS, np.zeros(0, np.int32)))
-
-    def compile(self) -> None:
-        self(_NO_TEXTS)
 
     def __call__(self, texts: Texts) -> Counts:
         rows = len(texts.starts)

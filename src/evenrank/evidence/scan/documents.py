@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from evenrank.errors import PROBLEMS_SHOWN, DataError
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
-from evenrank.io.content_hash import DIGEST_BYTES, PIECE, StreamHash, joined_digests
+from evenrank.io.content_hash import PIECE, StreamHash
 from evenrank.io.documents import read_documents
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
@@ -114,21 +114,19 @@ class Stream:
         self._passed = StreamHash() if is_there else None
         if file is not None and self._passed is not None:
             source = replace(file, watch=self._passed.add)
-        self._content = hashlib.blake2b(digest_size=DIGEST_BYTES)
+        self._content = hashlib.sha256()
         self._batches = read_documents(source, format=format, columns=columns, batch_rows=ROWS)
 
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         if self.path is None or self._passed is None:
             return {}
-        return {
-            "hash": joined_digests(self._passed.digests()), "block": PIECE, "bytes": self._passed.bytes,
-        }  # fmt: skip
+        return {"hash": self._passed.hash(), "block": PIECE, "bytes": self._passed.bytes}
 
     def digest_of_all(self) -> bytes:
         """Of everything that was read, when the last piece has been given out."""
         if self._passed is None or not self._passed.bytes:  # by Arrow, which read what it needed
             return self._content.digest()
-        return bytes.fromhex(joined_digests(self._passed.digests()))[:DIGEST_BYTES]
+        return bytes.fromhex(self._passed.hash())
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         before = 0

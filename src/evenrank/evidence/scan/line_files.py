@@ -12,10 +12,9 @@ import pyarrow as pa
 from evenrank.arrays import Int64s
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
-from evenrank.evidence.scan.counter import PADDING, Bytes, Texts
+from evenrank.evidence.scan.counter import Bytes, Texts
 from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch, unsound_byte
 from evenrank.evidence.scan.packed_lines import PackedLines
-from evenrank.io.background import compile_as_well, is_uncompiled
 from evenrank.io.cells import checked_ids
 from evenrank.io.content_hash import PIECE, joined_digests
 from evenrank.io.ranges import ByteRanges, FileRanges
@@ -54,7 +53,7 @@ class LineCollection:
     def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
         if isinstance(self._file, PackedLines):
             passed = self._file.hash
-            return {"hash": joined_digests(passed.digests()), "block": PIECE, "bytes": passed.bytes}
+            return {"hash": passed.hash(), "block": PIECE, "bytes": passed.bytes}
         return {"hash": joined_digests(digests), "block": self._file.block_bytes, "bytes": self._file.bytes}
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
@@ -123,8 +122,6 @@ class TsvCollection(LineCollection):
         super().__init__(path, name, block_bytes, other)
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple
-        if fast:
-            compile_as_well(_compile)
 
     def _documents(self, block: Block) -> DocumentBatch:
         starts, tabs, ends = self._split(block.data, block.begin, block.end)
@@ -213,20 +210,12 @@ def line_ends(data: Bytes, begin: int, end: int) -> Int64s:
 
 
 def _split_fast(data: Bytes, begin: int, end: int) -> tuple[Int64s, Int64s, Int64s]:
-    if is_uncompiled():
-        return _split_simple(data, begin, end)
     from evenrank.evidence.scan.lines import cut_lines
 
     newlines = line_ends(data, begin, end)
     starts, tabs, ends = (np.empty(len(newlines), np.int64) for _ in range(3))
     lines = cut_lines(data, begin, newlines, starts, tabs, ends)
     return starts[:lines], tabs[:lines], ends[:lines]
-
-
-def _compile() -> None:
-    line = np.frombuffer(bytearray(b"1\tone" + bytes(PADDING)), np.uint8)
-    starts, tabs, _ = _split_fast(line, 0, 5)
-    gather_fast(line, starts, tabs)
 
 
 def _split_simple(data: Bytes, begin: int, end: int) -> tuple[Int64s, Int64s, Int64s]:
@@ -243,8 +232,6 @@ def _split_simple(data: Bytes, begin: int, end: int) -> tuple[Int64s, Int64s, In
 
 
 def gather_fast(data: Bytes, starts: Int64s, ends: Int64s) -> pa.LargeStringArray:
-    if is_uncompiled():
-        return _gather_simple(data, starts, ends)
     from evenrank.evidence.scan.lines import gather
 
     offsets = _offsets(starts, ends)

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import PADDING
-from evenrank.io.content_hash import DIGEST_BYTES, PIECE, StreamHash, joined_digests
+from evenrank.io.content_hash import StreamHash
 from evenrank.io.source import Source
 
 _NEWLINE = b"\n"
@@ -27,7 +27,7 @@ class PackedLines:
         self.name = source.name
         self.block_bytes = size
         self.bytes = 0  # not known before the end
-        self.hash = StreamHash(PIECE)  # of what was read, as it lies in the file
+        self.hash = StreamHash()  # of what was read, as it lies in the file
         self._source = replace(source, watch=self.hash.add)
         self._pieces = self._source.blocks()
         self._held = bytearray()
@@ -42,7 +42,7 @@ class PackedLines:
 
     def digest_of_all(self) -> bytes:
         """Of the file, when the last block has been read."""
-        return bytes.fromhex(joined_digests(self.hash.digests()))[:DIGEST_BYTES]
+        return bytes.fromhex(self.hash.hash())
 
     def first_line(self) -> bytes:
         """The first line that is not blank."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,7 @@ import pyarrow.parquet
 from evenrank.errors import DataError, RemoteError
 from evenrank.evidence.scan.documents import ROWS, DocumentBatch, Fetch, Stretch, document_cells, fetched
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.content_hash import (
-    column_ranges,
-    digest_of_range,
-    digest_of_ranges,
-    joined_digests,
-    piece_digest,
-)
+from evenrank.io.content_hash import column_ranges, digest_of_ranges, joined_digests, reader_of
 from evenrank.io.documents import NoDocumentsError
 from evenrank.io.ranges import ByteRanges, RangeFile, read_range
 from evenrank.io.row_problems import RowProblems
@@ -70,7 +63,7 @@ class ParquetCollection:
         if self.path is None:
             raise DataError(f"{self.name}: group {group + 1} of rows was not fetched")
         with self.path.open("rb") as raw:
-            return digest_of_ranges(partial(digest_of_range, raw.fileno()), self._ranges(group))
+            return digest_of_ranges(reader_of(raw.fileno()), self._ranges(group))
 
     def _groups(self) -> Iterator[tuple[int, range, int]]:
         """The groups of rows, the pieces of each, and how many rows a piece has."""
@@ -144,9 +137,7 @@ class StoredParquetCollection(ParquetCollection):
         ranges = self._ranges(group)
         self._held.fetch(ranges)
         with self._lock:
-            self._digests[group] = digest_of_ranges(
-                lambda begin, length: piece_digest(self._held.at(begin, length)), ranges
-            )
+            self._digests[group] = digest_of_ranges(self._held.at, ranges)
 
 
 class _HeldRanges(RangeFile):
