@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,11 @@ from backwards import InRounds, Stops
 from collections_in_formats import rows, write
 
 import evenrank as er
-from evenrank import DataError, EvenrankError, Lexicon, read_groups
+from evenrank import DataError, Lexicon, read_groups
 from evenrank.evidence.scan import derive_groups, scan_file
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 SIZES: Any = {"block_bytes": 1 << 13, "partition_bytes": 1 << 15}
-
-
-class Damaging(InRounds):
-    """Does something to parts behind each task: they are damaged before they are used."""
-
-    def __init__(self, damage: Callable[[], None]) -> None:
-        super().__init__()
-        self.damage = damage
-
-    def behind(self, place: int) -> None:
-        self.damage()
 
 
 def flip(path: Path, share: float) -> None:
@@ -85,39 +74,6 @@ def test_a_damaged_part_of_an_interrupted_scan_is_made_again(
     resumed = scan_file(source, LEXICON, f"{tmp_path}/{output}", on=(again := InRounds()), **SIZES)
     assert 0 < resumed.found < resumed.pieces
     assert again.rounds == [whole.rounds[0] - 2]
-    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
-
-
-def test_a_part_that_is_damaged_before_it_is_joined_is_an_error_and_then_made_again(tmp_path: Path) -> None:
-    source, output = write(tmp_path / "c.tsv", rows(3000)), tmp_path / "out.parquet"
-    scan_file(source, LEXICON, tmp_path / "whole.parquet", **SIZES)
-
-    def damage() -> None:
-        for part in tmp_path.glob("out.parquet.parts/part-00002-*.arrow"):
-            flip(part, 0.5)
-
-    with pytest.raises(EvenrankError, match=r"part-00002-.*arrow: .* was kept"):
-        scan_file(source, LEXICON, output, on=Damaging(damage), **SIZES)
-    assert not output.exists()
-    scan_file(source, LEXICON, output, on=InRounds(), **SIZES)
-    assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-
-
-@pytest.mark.parametrize("output", ["g.parquet", "g/"])
-def test_a_damaged_part_of_groups_is_noticed_before_it_is_used(tmp_path: Path, output: str) -> None:
-    source = write(tmp_path / "c.tsv", rows(3000))
-    derive_groups(source, f"{tmp_path}/whole-{output}", LEXICON, **SIZES)
-    damaged: set[Path] = set()
-
-    def damage() -> None:
-        for part in set(tmp_path.glob("g*.parts/part-00002-*.parquet")) - damaged:
-            flip(part, 0.5)
-            damaged.add(part)
-
-    with pytest.raises(EvenrankError, match=r"part-00002-.*parquet: .* was kept"):
-        derive_groups(source, f"{tmp_path}/{output}", LEXICON, on=Damaging(damage), **SIZES)
-    assert not (tmp_path / output).exists()
-    derive_groups(source, f"{tmp_path}/{output}", LEXICON, **SIZES)
     assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
 
 

@@ -241,9 +241,9 @@ def test_keys_that_do_not_fit_are_refused(
 @pytest.mark.parametrize("work", [scan_file, derive_groups])
 def test_columns_of_any_mapping_are_sent_to_workers(tmp_path: Path, work: Callable[..., Any]) -> None:
     class Sending(Backwards):
-        def run(self, work: Any, tasks: Any) -> Any:
+        def map(self, work: Any, tasks: Any) -> Any:
             assert pickle.dumps(work)
-            return super().run(work, tasks)
+            return super().map(work, tasks)
 
     source = tmp_path / "c.parquet"
     pq.write_table(pa.table({"key": ["a", "b"], "body": ["he", "she"]}), source)

@@ -13,11 +13,13 @@ class Backwards:
     def __init__(self) -> None:
         self.done: list[int] = []
 
-    def run(self, work: Any, tasks: Any) -> Any:
+    def map(self, work: Any, tasks: Any) -> Any:
+        results = []
         for place in reversed(range(len(tasks))):
             if hasattr(tasks[place], "number"):  # a partition
                 self.done.append(place)
-            yield place, work(tasks[place])
+            results.append(work(tasks[place]))
+        yield from reversed(results)
 
 
 class Stops(Exception):
@@ -33,7 +35,7 @@ class InRounds(Backwards):
         self.stop, self.after = stop, after
         self.rounds: list[int] = []
 
-    def run(self, work: Any, tasks: Any) -> Any:
+    def map(self, work: Any, tasks: Any) -> Any:
         self.rounds.append(0)
         for place, task in enumerate(tasks):
             if len(self.rounds) - 1 == self.stop and place == self.after:
@@ -42,7 +44,7 @@ class InRounds(Backwards):
             result = work(task)
             self.rounds[-1] += 1
             self.behind(place)
-            yield place, result
+            yield result
 
     def before(self, place: int) -> None:
         """Is called before each task."""

@@ -46,9 +46,9 @@ class StreamHash:
                 self._digests.append(self._current.digest())
                 self._current = hashlib.sha256()
 
-    def hash(self) -> str:
+    def digests(self) -> list[bytes]:
         """Of all that has passed so far."""
-        return joined_digests([*self._digests, *([self._current.digest()] if self.bytes % PIECE else [])])
+        return [*self._digests, *([self._current.digest()] if self.bytes % PIECE else [])]
 
 
 def hash_of_file(path: Path, piece: int = PIECE) -> str:

@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import copy_context
 from functools import partial
@@ -35,8 +35,8 @@ class Executor(Protocol):
     name: str
     link: str | None
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """The place of each task in ``tasks`` and what ``work`` made of it, in the order of their ends.
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+        """What ``work`` makes of each task, in the order of ``tasks``, each as soon as it is there.
 
         A task whose worker is lost is done again. ``work`` must be a function that another process can
         import, or a ``functools.partial`` of one.
@@ -53,7 +53,7 @@ class ThreadExecutor:
         self.name = f"{threads} threads"
         self.threads = threads
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         yield from _run(_Threads(self.threads, thread_name_prefix="partition"), work, tasks)
 
 
@@ -63,8 +63,8 @@ class SerialExecutor:
     name = "1 process"
     link: str | None = None
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        yield from enumerate(map(work, tasks))
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+        yield from map(work, tasks)
 
 
 class _Threads(ThreadPoolExecutor):
@@ -84,7 +84,7 @@ class ProcessExecutor:
         self.name = f"{processes} processes"
         self._processes = processes
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         fresh = multiprocessing.get_context("spawn")
         try:
             yield from _run(ProcessPoolExecutor(self._processes, fresh, initializer=_begin), work, tasks)
@@ -95,11 +95,10 @@ class ProcessExecutor:
             ) from error
 
 
-def _run(pool: Pool, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+def _run(pool: Pool, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
     try:
-        places = {pool.submit(work, task): place for place, task in enumerate(tasks)}
-        for future in as_completed(places):
-            yield places[future], future.result()
+        for future in [pool.submit(work, task) for task in tasks]:
+            yield future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

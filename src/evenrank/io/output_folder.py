@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.io.atomic import refuse_standard_output
-from evenrank.io.counts_folder import COMMIT, COUNTS, is_counts_folder, others_in
+from evenrank.io.counts_folder import (
+    COMMIT,
+    COUNTS,
+    CountsPart,
+    commit_counts_folder,
+    is_counts_folder,
+    others_in,
+    part_name,
+)
 from evenrank.io.folders import whole_folder
 
 
@@ -42,15 +50,31 @@ def _refuse_others(folder: Path, kind: str) -> None:
         )
 
 
-@contextmanager
-def new_counts_folder(target: Path, kind: str = COUNTS) -> Iterator[Path]:
-    """A new folder that takes the place of ``target`` when the block ends.
+def write_parts(
+    target: Path,
+    parts: Sequence[tuple[Path, int, Mapping[str, Any]]],
+    source: Mapping[str, Any],
+    kind: str = COUNTS,
+) -> None:
+    """A new folder in the place of ``target``, of ``parts``: file, rows, and what tells that it is whole.
 
     Earlier counts lose their commit first: if the process is killed then, what is left is seen as unfinished.
     """
     with whole_folder(target) as new:
-        yield new
+        listed = []
+        for number, (file, rows, seal) in enumerate(parts):
+            listed.append(CountsPart(part_name(number), rows, **seal))
+            _link(file, new / part_name(number))
+        commit_counts_folder(new, listed, source, kind=kind)
         if target.is_dir():
             _refuse_others(target, kind)
             (target / COMMIT).unlink(missing_ok=True)
             shutil.rmtree(target)
+
+
+def _link(file: Path, name: Path) -> None:
+    """The part under its new name, and under its own until the folder is in its place."""
+    try:
+        os.link(file, name)
+    except OSError:  # a file system without links
+        shutil.copyfile(file, name)

@@ -1,9 +1,9 @@
 """The finished parts of long work, kept beside its output until all are there.
 
 ``counts.parquet.parts/`` holds a file for each finished part, ``part-00003-KEY.arrow``, and its record, which
-says what the part was made from. Both are written in one step, the record last: work that was killed goes on
-by passing over the parts that have one. KEY stands for the settings, so that a worker of an earlier work with
-other settings, which nobody could stop, writes files that nobody reads.
+says what is in it. Both are written in one step, the record last: work that was killed goes on by passing
+over the parts that have one. KEY begins with that of the settings and stands for what was read, too, so that
+a worker of an earlier work, which nobody could stop, writes files that nobody reads.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from evenrank.io.damage import checked, with_check
 
 KEPT = "what is finished was kept: give the same command again to continue from there"
 
-_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|hashes|npy)"
+SETTINGS = 8  # characters of a key that stand for the settings
+_NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|npy)"
 _OWN = re.compile(rf"{_NAME}|{TEMPORARY.format(name=_NAME)}|output-[0-9a-f]+")
-_RECORD = re.compile(r"part-(\d{5,})-([0-9a-f]{16})\.json")
 
 
 class PartFolder:
@@ -57,21 +57,12 @@ class PartFolder:
                 raise self._in_the_way(f"holds {name!r}, which evenrank did not write there")
         if not resume:
             self._clear()
-        elif names and not any(self.key in name for name in names):
+        elif names and not any(f"-{self.key[:SETTINGS]}" in name for name in names):
             warnings.warn(
                 f"{output}: starting anew, because the earlier work that was interrupted had other settings",
                 EvenrankWarning,
                 stacklevel=4,
             )
-
-    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The records of parts that were finished before, with their numbers."""
-        for name in self._names():
-            found = _RECORD.fullmatch(name)
-            if found is not None and found[2] == self.key:
-                record = read_record(self.folder / name)
-                if record is not None:
-                    yield int(found[1]), record
 
     def remove(self) -> None:
         """Remove what is ours, and the folder if nothing else is in it."""
@@ -97,7 +88,7 @@ class PartFolder:
             with self.naming_the_output():
                 yield self
         except BaseException as error:
-            found = any(True for _ in self.records())
+            found = any(name.endswith(".json") for name in self._names())
             must_be_mended = isinstance(error, DataError) and not isinstance(error, MAY_PASS)
             if not found or (must_be_mended and not keep_sound):
                 self.remove()
@@ -149,19 +140,19 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
     return Path(folder) / f"part-{number:05d}-{key}.{kind}"
 
 
-def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    with atomic_write(path) as file:
+def write_record(part: Path, record: Mapping[str, Any]) -> None:
+    """Say that a part is there, and what is in it."""
+    with atomic_write(part.with_suffix(".json")) as file:
         file.write(json.dumps(with_check(record)).encode())
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """A record as it was written; None if it is damaged, and then its part is made again."""
+def read_record(part: Path) -> dict[str, Any] | None:
+    """The record of a part; None if either is not there, or is not as it was written."""
     try:
-        found = checked(path.read_bytes())
-    except (OSError, ValueError, AttributeError, RecursionError):  # or no object at all
+        record = checked(part.with_suffix(".json").read_bytes())
+        return record if sealed(part) == record["part"] else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    del found["check"]
-    return found
 
 
 def sealed(path: Path) -> dict[str, Any]:
@@ -169,21 +160,10 @@ def sealed(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "digest": hash_of_file(path)}
 
 
-def is_sealed(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> bool:
-    """Whether a file is there and has its size; with ``read`` also its digest."""
-    try:
-        same = path.stat().st_size == seal["bytes"]
-    except OSError:
-        return False
-    return same and (not read or hash_of_file(path) == seal["digest"])
-
-
-def check_seen(path: Path, seal: Mapping[str, Any], *, read: bool = False) -> None:
-    """Raise if a part that a worker wrote is not seen here; with ``read`` also if it is not what it was."""
-    if not is_sealed(path, seal):
+def check_seen(path: Path, record: Mapping[str, Any]) -> None:
+    """Raise if a part that a worker wrote is not seen here."""
+    if not path.is_file() or path.stat().st_size != record["part"]["bytes"]:
         raise EvenrankError(
             f"{path}: a worker wrote it, but it is not seen here: choose an output in a folder that all "
             "workers share with this machine"
         )
-    if read and not is_sealed(path, seal, read=True):
-        raise EvenrankError(f"{path}: is not what a worker wrote there: check the disk; {KEPT}")

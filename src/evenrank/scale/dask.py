@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
-from functools import partial
-from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from evenrank.errors import EvenrankError, MissingExtraError, ParameterError
@@ -39,25 +38,17 @@ class DaskExecutor:
         self.name = "Dask"
         self.link: str | None = client.dashboard_link or None
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         from distributed import KilledWorker
 
-        ended: SimpleQueue[int] = SimpleQueue()
-        futures = self._client.map(work, list(tasks), pure=False, retries=RETRIES)
-        waiting: dict[int, Any] = dict(enumerate(futures))
-        del futures
+        waiting = deque(self._client.map(work, list(tasks), pure=False, retries=RETRIES))
         future: Any = None
         gathering: Any = None
-        for place, future in waiting.items():
-            future.add_done_callback(partial(_note, ended, place))
         try:
             while waiting:
-                place = self._patiently(partial(ended.get, timeout=LOOK))
-                future = waiting.pop(place)  # it is let go when it has been taken
-                # its worker may have been lost meanwhile, and then it is done once more
+                future = waiting.popleft()  # it is let go when it has been taken
                 gathering = self._gathering(future)
-                result: Result = self._patiently(partial(_gathered, gathering))
-                yield place, result
+                yield self._patiently(gathering)
         except KilledWorker as error:
             raise EvenrankError(
                 "Dask lost every worker that did one of the tasks, perhaps for lack of memory: give the "
@@ -70,7 +61,7 @@ class DaskExecutor:
         finally:
             if gathering is not None:
                 gathering.cancel()
-            self._client.cancel(list(waiting.values()))
+            self._client.cancel([*waiting, *([] if future is None else [future])])
 
     def _gathering(self, future: Any) -> Future[Any]:
         """The result on its way here. It is sent once, however long that takes: where one waits for it with
@@ -78,38 +69,20 @@ class DaskExecutor:
         coming = self._client.gather(future, asynchronous=True)
         return asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
 
-    def _patiently(self, take: Callable[[], Result]) -> Result:
-        """What ``take`` gives, which is asked again when it gives nothing for a while.
-
-        Dask itself would wait for workers without end where there are none.
-        """
+    def _patiently(self, gathering: Future[Any]) -> Any:
+        """The result, if there are workers: Dask itself would wait for them without end."""
         lonely = 0.0  # seconds without any worker
         while True:
             try:
-                return take()
-            except (Empty, _NotYet):
-                lonely = 0.0 if self._client.nthreads() else lonely + LOOK
+                return gathering.result(timeout=LOOK)
+            except TimeoutError:
+                if gathering.done():  # it is the task's own, or the result has come just now
+                    return gathering.result()
+            lonely = 0.0 if self._client.nthreads() else lonely + LOOK
             if self._revive is not None:
                 self._revive()
             if lonely > ALONE:
                 raise EvenrankError(f"Dask has had no worker for {ALONE} seconds: start some; {KEPT}")
-
-
-class _NotYet(Exception):
-    """A result that is still to come."""
-
-
-def _gathered(gathering: Future[Any]) -> Any:
-    try:
-        return gathering.result(timeout=LOOK)
-    except TimeoutError as error:
-        if gathering.done():  # it is the task's own, or the result has come just now
-            return gathering.result()
-        raise _NotYet from error
-
-
-def _note(ended: SimpleQueue[int], place: int, future: Any) -> None:
-    ended.put(place)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def open_executor(on: object, workers: int | None = None) -> Iterator[Executor]:
         from evenrank.scale.spark import SparkExecutor
 
         yield SparkExecutor(on)
-    elif callable(getattr(on, "run", None)) and hasattr(on, "link"):
+    elif callable(getattr(on, "map", None)) and hasattr(on, "link"):
         yield on  # type: ignore[misc]  # an executor of the user's
     elif on == "dask" or (isinstance(on, str) and on.startswith("dask://") and on != "dask://"):
         from evenrank.scale.dask import local_client, remote_client

@@ -34,7 +34,19 @@ class SparkExecutor:
         self.name = "Spark"
         self.link: str | None = self._context.uiWebUrl
 
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+    def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+        ready: dict[int, Result] = {}
+        at = 0
+        with closing(self._in_any_order(work, tasks)) as results:
+            for place, result in results:
+                ready[place] = result
+                while at in ready:
+                    yield ready.pop(at)
+                    at += 1
+
+    def _in_any_order(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task]
+    ) -> Generator[tuple[int, Result]]:
         missing = dict(enumerate(tasks))
         for attempt in range(ATTEMPTS):
             last = attempt + 1 == ATTEMPTS

@@ -24,8 +24,18 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Stream, pieces_in_order
-from evenrank.evidence.scan.partitions import PartitionFiles, is_partitioned, partition_files
-from evenrank.evidence.scan.spread_files import SpreadFiles
+from evenrank.io.collections import (
+    CollectionFiles,
+    Partition,
+    Progress,
+    collection_files,
+    cut,
+    finished_parts,
+    is_in_files,
+    map_documents,
+    part_of,
+    provenance_of,
+)
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.document_tables import SCHEMA
@@ -38,11 +48,7 @@ from evenrank.io.outputs import (
     workers_of,
 )
 from evenrank.io.part_folder import PartFolder
-from evenrank.io.partitioned import run_partitions
 from evenrank.io.source import guess_format
-
-Progress = Callable[[int, int | None, str], None]
-"""Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
 
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
 _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started
@@ -97,10 +103,10 @@ def swap_file(
         raise ParameterError(f"block_bytes must be at least 1, got {size}")
     by = model_name() if swapper.tagger == "spacy" else swapper.tagger
     summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
-    if on is None and not is_partitioned(source):
+    if on is None and not is_in_files(source):
         _swap_stream(Stream(source, format, columns), swapper, target, kind, summary, progress)
     else:
-        files = partition_files(source, format)
+        files = collection_files(source, format)
         lines = _are_lines(files, kind, columns)
         partition_bytes = size if partition_bytes is None else partition_bytes
         settings = {
@@ -123,8 +129,8 @@ def swap_file(
         total = sum(file.size for file in files.files)
         processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
         with parts.until_done(keep_sound=files.many), _executor(on, processes) as executor:
-            spread = SpreadFiles(files, job, partition_bytes)
-            _swap_files(executor, job, spread, parts, target, summary, progress)
+            partitions = cut(files, job, partition_bytes)
+            _swap_files(executor, job, files, partitions, parts, target, summary, progress)
     summary.seconds = time.monotonic() - begin
     return summary
 
@@ -137,7 +143,7 @@ def _executor(on: object, processes: int) -> AbstractContextManager[Executor]:
     return nullcontext(SerialExecutor() if processes == 1 else ProcessExecutor(processes))
 
 
-def _are_lines(files: PartitionFiles, output: str, columns: Mapping[str, str] | None) -> bool:
+def _are_lines(files: CollectionFiles, output: str, columns: Mapping[str, str] | None) -> bool:
     """Whether it is one file of lines that is written in its own format, so that all but words stays."""
     if files.many:
         return False
@@ -150,19 +156,20 @@ def _are_lines(files: PartitionFiles, output: str, columns: Mapping[str, str] | 
 def _swap_files(
     executor: Executor,
     job: SwapJob,
-    spread: SpreadFiles,
+    files: CollectionFiles,
+    partitions: list[Partition],
     parts: PartFolder,
     target: Path,
     summary: SwapSummary,
     progress: Progress | None,
 ) -> None:
     """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
-    finished = spread.still_valid(dict(parts.records()))
+    finished = finished_parts(partitions, partial(part_of, job))
     stretches: list[dict[str, Any]] = []
-    done = run_partitions(executor, partial(swap_partition, job), spread.partitions, finished, progress)
+    done = map_documents(executor, job, partial(swap_partition, job), partitions, finished, progress)
     with closing(done), growing_file(parts.growing) as file, _writing(file, job.output) as write:
         for part in done:
-            with spread.part(part, read=True).open("rb") as raw, pa.ipc.open_stream(raw) as batches:
+            with part.path.open("rb") as raw, pa.ipc.open_stream(raw) as batches:
                 for batch in batches:
                     write(batch)
             counts = SwapCounts.of_record(part.record)
@@ -173,7 +180,7 @@ def _swap_files(
             stretches += part.record["stretches"]
     if not summary.documents:
         raise DataError(f"{job.name}: no documents")
-    summary.source = {"name": job.name, **spread.provenance(stretches)}
+    summary.source = {"name": job.name, **provenance_of(files, stretches)}
     move_into_place(parts.growing, target)
 
 
@@ -207,7 +214,7 @@ def _swap_stream(
             wrong.check()
         if not summary.documents:
             raise DataError(f"{stream.name}: no documents")
-        summary.source = {"name": stream.name, **stream.provenance([])}
+        summary.source = {"name": stream.name}
         move_into_place(parts.growing, target)
 
 

@@ -15,13 +15,19 @@ from evenrank.counterfactuals.swap.pieces import SCHEMAS, JsonLines, Piece, TsvL
 from evenrank.counterfactuals.swap.summary import SwapCounts
 from evenrank.counterfactuals.swap.swapper import make_swapper
 from evenrank.errors import DataError
-from evenrank.evidence.scan.documents import Collection
-from evenrank.evidence.scan.partition_work import do_partition, read_partition
-from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
+from evenrank.evidence.scan.documents import Documents
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.io.atomic import atomic_write
-from evenrank.io.part_folder import part_path, sealed
-from evenrank.io.partitioned import Record
+from evenrank.io.collections import (
+    CollectionFile,
+    FileStretch,
+    Partition,
+    Record,
+    do_part,
+    part_of,
+    read_partition,
+)
+from evenrank.io.part_folder import sealed
 
 
 class SwapJob(NamedTuple):
@@ -36,8 +42,9 @@ class SwapJob(NamedTuple):
     many: bool
     columns: Mapping[str, str] | None
     block_bytes: int
+    kind: str = "arrow"  # of the parts
 
-    def open(self, file: PartitionFile) -> Collection:
+    def open(self, file: CollectionFile) -> Documents:
         path = Path(file.address)
         if self.lines and self.output == "tsv":
             return TsvLines(path, file.name, self.block_bytes, fast=find_spec("numba") is not None)
@@ -47,21 +54,14 @@ class SwapJob(NamedTuple):
             file.source(), format=file.format, columns=self.columns, block_bytes=self.block_bytes
         )
 
-    def part(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, "arrow")
-
-    def record(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, "json")
-
 
 def swap_partition(job: SwapJob, partition: Partition) -> Record | DataError:
     """Write the swapped pieces of a partition, then its record."""
-    return do_partition(job, partition, lambda: _swap(job, partition))
+    return do_part(part_of(job, partition), partial(_swap, job, partition))
 
 
-def _swap(job: SwapJob, partition: Partition) -> Record:
+def _swap(job: SwapJob, partition: Partition, path: Path) -> Record:
     blocks, counts = _blocks(job), SwapCounts()
-    path = job.part(partition.number)
     with atomic_write(path) as file, pa.ipc.new_stream(file, SCHEMAS[job.output]) as writer:
 
         def keep(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
@@ -70,7 +70,7 @@ def _swap(job: SwapJob, partition: Partition) -> Record:
             counts.add(piece.counts)
             return piece.digest, piece.counts.documents
 
-        def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
+        def pieces(collection: Documents, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
             return (partial(keep, swapped) for swapped in _pieces(job, collection, stretch, blocks))
 
         stretches = read_partition(job, partition, pieces)
@@ -78,14 +78,14 @@ def _swap(job: SwapJob, partition: Partition) -> Record:
 
 
 def _pieces(
-    job: SwapJob, collection: Collection, stretch: FileStretch, blocks: BlockSwapper
+    job: SwapJob, collection: Documents, stretch: FileStretch, blocks: BlockSwapper
 ) -> Iterator[Callable[[], Piece]]:
+    first, last, _ = stretch.pieces
     if isinstance(collection, (TsvLines, JsonLines)):
-        first, last, _ = stretch.pieces
         for index in range(first, len(collection) if last is None else last):
             yield partial(collection.swapped, index, blocks)
         return
-    for fetch in stretch.fetches(collection):
+    for fetch in collection.pieces(first, last):
         yield partial(swapped_documents, fetch, blocks, job.output, job.name)
 
 

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.errors import DataError, EvenrankError
+from evenrank.errors import DataError
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.encoders import Encoder, as_encoder
+from evenrank.io.collections import mapped
 from evenrank.io.executor import Executor
 
 
@@ -65,22 +66,11 @@ def encoding(
 
 
 def _in_order(executor: Executor, tasks: Sequence[EncodeTask]) -> Generator[Any]:
-    ready: dict[int, Any] = {}
-    results = executor.run(encode_block, tasks)
-    try:
-        for place in range(len(tasks)):
-            while place not in ready:
-                arrived = next(results, None)
-                if arrived is None:
-                    raise EvenrankError(f"{executor.name} ended without the vectors of all texts: try again")
-                ready[arrived[0]] = arrived[1]
-            found = ready.pop(place)
+    with closing(mapped(executor, encode_block, tasks)) as results:
+        for found in results:
             if isinstance(found, DataError):
                 raise found
             yield found
-    finally:
-        if isinstance(results, Generator):
-            results.close()
 
 
 @lru_cache(maxsize=2)

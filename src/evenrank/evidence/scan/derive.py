@@ -18,37 +18,28 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import MAY_PASS, DamagedError, DataError, EvenrankError, ParameterError
+from evenrank.errors import DamagedError, DataError, EvenrankError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
-from evenrank.evidence.scan.partitions import partition_files
 from evenrank.io.atomic import atomic_write, cannot_write, no_folder
-from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts, writing
-from evenrank.io.counts_folder import (
-    GROUPS,
-    CountsPart,
-    commit_counts_folder,
-    is_counts_folder,
-    part_name,
-    read_counts_folder,
+from evenrank.io.collections import (
+    Part,
+    Progress,
+    Record,
+    collection_files,
+    do_part,
+    finished_parts,
+    map_parts,
 )
+from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts, writing
+from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.derived_groups import GroupsWriter, derived_batches, groups_schema
 from evenrank.io.executor import Executor
 from evenrank.io.lexicons import read_lexicon
-from evenrank.io.output_folder import folder_target, new_counts_folder
+from evenrank.io.output_folder import folder_target, write_parts
 from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of
-from evenrank.io.part_folder import (
-    KEPT,
-    PartFolder,
-    check_seen,
-    is_sealed,
-    part_path,
-    read_record,
-    sealed,
-    settings_key,
-    write_record,
-)
-from evenrank.io.partitioned import FinishedPart, Progress, Record, run_partitions
+from evenrank.io.part_folder import KEPT, PartFolder, part_path, sealed, settings_key
+from evenrank.io.shards import stamp_of
 
 
 class DerivedSummary(NamedTuple):
@@ -66,11 +57,8 @@ class DeriveJob(NamedTuple):
     minimum: int
     schema: pa.Schema
 
-    def part(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, "parquet")
-
-    def record(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, "json")
+    def part(self, counts: CountsFile) -> Path:
+        return part_path(self.folder, counts.number, self.key, "parquet")
 
 
 class CountsFile(NamedTuple):
@@ -79,7 +67,6 @@ class CountsFile(NamedTuple):
     number: int
     path: str
     bytes: int
-    stamp: list[int]
 
 
 def derive_groups(
@@ -160,31 +147,27 @@ def _derive(
     resume: bool,
     progress: Progress | None,
 ) -> DerivedSummary:
-    files = _files(counts)
+    paths = read_counts_folder(counts).files if counts.is_dir() else [counts]
+    files = [
+        CountsFile(number, str(path.resolve()), path.stat().st_size) for number, path in enumerate(paths)
+    ]
     about = stored_counts(counts).about  # not of the first documents: the first part may have none
     schema = groups_schema(about.lexicon, about.tokenizer, minimum, about.source)
     folder = folder_target(output, GROUPS)
     target = target_of(output) if folder is None else folder
     settings = {
-        "set of word counts": [file.stamp for file in files],
+        "set of word counts": [stamp_of(path) for path in paths],
         "minimum": minimum,
         "schema": str(schema.metadata),
     }
     parts = PartFolder(target, settings, resume=resume)
-    job = DeriveJob(str(parts.folder.resolve()), settings_key(settings), minimum, schema)
+    job = DeriveJob(str(parts.folder.resolve()), parts.key, minimum, schema)
     with parts.naming_the_output():
-        finished = {
-            number: record
-            for number, record in parts.records()
-            if is_sealed(job.part(number), record["part"], read=True)
-        }
-        run = run_partitions(executor, partial(derive_part, job), files, finished, progress)
+        finished = finished_parts(files, job.part)
+        run = map_parts(executor, partial(derive_part, job), files, job.part, finished, progress)
         try:
             with closing(run) as done:
-                found = []
-                for part in done:  # those that were found have been read already
-                    check_seen(job.part(part.number), part.record["part"], read=not part.found)
-                    found.append(part)
+                found = list(done)
         except DamagedError:  # the counts must be made again: what was derived from them is of no use
             parts.remove()
             raise
@@ -192,68 +175,39 @@ def _derive(
             if folder is None:
                 _join(job, found, parts.growing, target)
             else:
-                _commit(job, found, target, {"counts": about.source})
+                listed = [(path, record["listed"], record["part"]) for path, record, _ in found]
+                write_parts(target, listed, {"counts": about.source}, GROUPS)
         except DamagedError as error:  # what was derived, and not the counts
             raise EvenrankError(f"{error}; {KEPT}") from error
     parts.remove()
     return DerivedSummary(
-        sum(part.record["documents"] for part in found), sum(part.record["rows"] for part in found)
+        sum(part.record["documents"] for part in found), sum(part.record["listed"] for part in found)
     )
 
 
 def derive_part(job: DeriveJob, counts: CountsFile) -> Record | DataError:
     """Write the groups of a file of counts, then its record."""
-    try:
-        kept = read_record(job.record(counts.number))
-        if kept is not None and is_sealed(job.part(counts.number), kept["part"], read=True):
-            return kept
-        path = job.part(counts.number)
-        documents = rows = 0
-        with atomic_write(path) as file, writing(GroupsWriter(file, job.schema)) as writer:
-            for words in counts_in_pieces(counts.path):
-                ids, shares = words.shares_of_groups(job.minimum)
-                writer.write(ids, shares)
-                documents, rows = documents + len(words), rows + len(ids)
-            writer.close()
-        record = {"documents": documents, "rows": rows, "part": sealed(path)}
-        write_record(job.record(counts.number), record)
-        return record
-    except MAY_PASS:  # the executor does the task again
-        raise
-    except DataError as error:
-        return error.with_traceback(None)
+    return do_part(job.part(counts), partial(_derive_part, job, counts))
 
 
-def _files(counts: Path) -> list[CountsFile]:
-    paths = read_counts_folder(counts).files if counts.is_dir() else [counts]
-    return [
-        CountsFile(number, str(path.resolve()), path.stat().st_size, _stamp(path))
-        for number, path in enumerate(paths)
-    ]
+def _derive_part(job: DeriveJob, counts: CountsFile, path: Path) -> Record:
+    documents = listed = 0
+    with atomic_write(path) as file, writing(GroupsWriter(file, job.schema)) as writer:
+        for words in counts_in_pieces(counts.path):
+            ids, shares = words.shares_of_groups(job.minimum)
+            writer.write(ids, shares)
+            documents, listed = documents + len(words), listed + len(ids)
+        writer.close()
+    return {"documents": documents, "listed": listed, "part": sealed(path)}
 
 
-def _stamp(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ino]
-
-
-def _join(job: DeriveJob, found: list[FinishedPart], growing: Path, target: Path) -> None:
+def _join(job: DeriveJob, found: list[Part], growing: Path, target: Path) -> None:
     with growing_file(growing) as file, writing(GroupsWriter(file, job.schema)) as writer:
-        for part in found:
-            for ids, shares in derived_batches(job.part(part.number)):
+        for path, *_ in found:
+            for ids, shares in derived_batches(path):
                 writer.write(ids, shares)
         writer.close()
     move_into_place(growing, target)
-
-
-def _commit(job: DeriveJob, found: list[FinishedPart], target: Path, source: Mapping[str, object]) -> None:
-    with new_counts_folder(target, GROUPS) as new:
-        listed = []
-        for part in found:
-            name = part_name(part.number)
-            shutil.copyfile(job.part(part.number), new / name)
-            listed.append(CountsPart(name, part.record["rows"], **part.record["part"]))
-        commit_counts_folder(new, listed, source, kind=GROUPS)
 
 
 def _counts_beside(
@@ -261,7 +215,7 @@ def _counts_beside(
 ) -> Path:
     """Where the words are counted. Its name stands for what is counted, so that counts are used again where
     the command was killed after them, and only for the same files."""
-    files = partition_files(source, options["format"]).files
+    files = collection_files(source, options["format"]).files
     settings = {
         **options,
         "files": [[file.address, file.size, file.stamp] for file in files],

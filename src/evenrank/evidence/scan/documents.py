@@ -6,11 +6,10 @@ borders every time, so that a stretch of them can be given to any worker.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from evenrank.errors import PROBLEMS_SHOWN, DataError
 from evenrank.evidence.scan.counter import Texts
 from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.collections import Collection, Stretch
 from evenrank.io.content_hash import PIECE, StreamHash
 from evenrank.io.documents import read_documents
 from evenrank.io.row_problems import RowProblems
@@ -77,30 +77,12 @@ def pieces_in_order(pieces: Iterator[Fetch]) -> Iterator[Fetch]:
         yield raising(error)
 
 
-class Stretch(NamedTuple):
-    """Pieces that follow each other; ``last`` is the first one behind, None where only reading tells."""
-
-    first: int
-    last: int | None
-    bytes: int
-
-
-class Collection(Protocol):
-    name: str
-
-    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
-        """The hash of all that was read, from the digests of all pieces; how it can be computed again."""
-        ...
+class Documents(Collection, Protocol):
+    """An open collection whose pieces are documents."""
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         """The pieces from a number to another in order; of what is read as one stream always all."""
         ...
-
-    def stretches(self, size: int) -> list[Stretch]:
-        """All pieces in stretches of about so many bytes, which can be read apart from each other."""
-        ...
-
-    def close(self) -> None: ...
 
 
 class Stream:
@@ -114,25 +96,18 @@ class Stream:
         self._passed = StreamHash() if is_there else None
         if file is not None and self._passed is not None:
             source = replace(file, watch=self._passed.add)
-        self._content = hashlib.sha256()
         self._batches = read_documents(source, format=format, columns=columns, batch_rows=ROWS)
 
-    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
-        if self.path is None or self._passed is None:
-            return {}
-        return {"hash": self._passed.hash(), "block": PIECE, "bytes": self._passed.bytes}
+    @property
+    def about_hash(self) -> Mapping[str, Any]:
+        return {"block": PIECE}
 
-    def digest_of_all(self) -> bytes:
-        """Of everything that was read, when the last piece has been given out."""
-        if self._passed is None or not self._passed.bytes:  # by Arrow, which read what it needed
-            return self._content.digest()
-        return bytes.fromhex(self._passed.hash())
+    def digests(self) -> list[bytes]:
+        return [] if self._passed is None else self._passed.digests()
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         before = 0
         for batch in self._batches:
-            if self._passed is None or not self._passed.bytes:
-                self._content.update(batch.serialize())
             passed = _content_bytes(batch) if self._passed is None else self._passed.bytes - before
             before = 0 if self._passed is None else self._passed.bytes
             yield _batch(self.name, batch, passed)

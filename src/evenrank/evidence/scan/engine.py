@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -15,20 +15,19 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
-from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stream, pieces_in_order
-from evenrank.evidence.scan.partitions import is_partitioned
+from evenrank.evidence.scan.counter import Counter, make_counter
+from evenrank.evidence.scan.documents import Fetch, Stream, pieces_in_order
+from evenrank.evidence.scan.part import counted_batch
 from evenrank.evidence.scan.sources import size_of
+from evenrank.evidence.scan.spread import scan_on
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.evidence.scan.unique_ids import Ascent, check_ids
-from evenrank.io.counts import CountsWriter, counts_batch, counts_schema, read_counts, writing
-from evenrank.io.executor import ThreadExecutor, ahead
+from evenrank.io.collections import Progress, is_in_files
+from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, read_counts, writing
+from evenrank.io.executor import ahead
 from evenrank.io.output_folder import folder_target
 from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of, workers_of
 from evenrank.io.part_folder import PartFolder
-
-Progress = Callable[[int, int | None, str], None]
-"""Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
 
 
 def scan(
@@ -100,12 +99,11 @@ def scan_file(
         check_not_read(target_of(output) if folder is None else folder, output, read)
     lexicon = _lexicon(lexicon)
     terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    if on is None and folder is None and not is_partitioned(source):
+    if on is None and folder is None and not is_in_files(source):
         return _scan_stream(
             source, lexicon, output, tokenizer, terms, workers_of(threads), progress, format, columns
         )
     import evenrank
-    from evenrank.evidence.scan.spread import scan_on
 
     with evenrank.open_executor(on, threads) as executor:
         return scan_on(
@@ -145,10 +143,10 @@ def _scan_stream(
                     summary.add(batch, bytes_read)
                     if progress is not None:
                         progress(summary.documents, None, "documents")
-                writer.close(stream.provenance([]))
+                writer.close()
         if not summary.documents:
             raise DataError(f"{stream.name}: no documents")
-        check_ids(ThreadExecutor(1), [parts.growing], [ascent.ends], summary.documents, stream.name)
+        check_ids(lambda: ids_of_counts([parts.growing]), [ascent.ends], summary.documents, stream.name)
         move_into_place(parts.growing, target)
     summary.seconds = time.monotonic() - begin
     return summary
@@ -176,15 +174,6 @@ def _counted(
                 if not wrong:
                     yield found
     wrong.check()
-
-
-def counted_batch(documents: DocumentBatch, counter: Counter, schema: pa.Schema) -> pa.RecordBatch:
-    """The counts of some documents, as rows of the output."""
-    try:
-        counts = counter(documents.texts)
-    except UnsoundText as unsound:
-        raise documents.unsound(unsound.row) from unsound
-    return counts_batch(schema, documents.ids, counts.lengths, counts.groups, counts.terms)
 
 
 def _lexicon(lexicon: object) -> Lexicon:

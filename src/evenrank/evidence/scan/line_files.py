@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from evenrank.arrays import Int64s
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
-from evenrank.evidence.scan.documents import DocumentBatch, Fetch, Stretch, unsound_byte
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch, unsound_byte
 from evenrank.evidence.scan.packed_lines import PackedLines
 from evenrank.io.cells import checked_ids
-from evenrank.io.content_hash import PIECE, joined_digests
+from evenrank.io.collections import Stretch
+from evenrank.io.content_hash import PIECE
 from evenrank.io.ranges import ByteRanges, FileRanges
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
@@ -46,15 +47,11 @@ class LineCollection:
             self._file = LineFile(ranges, block_bytes)
 
     @property
-    def digest_of_all(self) -> Callable[[], bytes] | None:
-        """Of a packed file, when its last piece has been given out."""
-        return self._file.digest_of_all if isinstance(self._file, PackedLines) else None
+    def about_hash(self) -> Mapping[str, Any]:
+        return {"block": PIECE if isinstance(self._file, PackedLines) else self._file.block_bytes}
 
-    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
-        if isinstance(self._file, PackedLines):
-            passed = self._file.hash
-            return {"hash": passed.hash(), "block": PIECE, "bytes": passed.bytes}
-        return {"hash": joined_digests(digests), "block": self._file.block_bytes, "bytes": self._file.bytes}
+    def digests(self) -> list[bytes]:
+        return self._file.hash.digests() if isinstance(self._file, PackedLines) else []
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         if isinstance(self._file, PackedLines):

@@ -40,10 +40,6 @@ class PackedLines:
     def __len__(self) -> int:
         return 0
 
-    def digest_of_all(self) -> bytes:
-        """Of the file, when the last block has been read."""
-        return bytes.fromhex(self.hash.hash())
-
     def first_line(self) -> bytes:
         """The first line that is not blank."""
         begin = len(codecs.BOM_UTF8) if self.starts_with_mark else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.errors import DataError, RemoteError
-from evenrank.evidence.scan.documents import ROWS, DocumentBatch, Fetch, Stretch, document_cells, fetched
+from evenrank.evidence.scan.documents import ROWS, DocumentBatch, Fetch, document_cells, fetched
+from evenrank.io.collections import Stretch
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.content_hash import column_ranges, digest_of_ranges, joined_digests, reader_of
+from evenrank.io.content_hash import column_ranges, digest_of_ranges, reader_of
 from evenrank.io.documents import NoDocumentsError
 from evenrank.io.ranges import ByteRanges, RangeFile, read_range
 from evenrank.io.row_problems import RowProblems
@@ -37,29 +37,21 @@ class ParquetCollection:
             raise DataError(f"{name}: is not a sound Parquet file: {error}") from error
         self._chosen = resolve_documents(self._file.schema_arrow.names, columns, name)
         self._columns = sorted(set(self._chosen.values()))
-        self._digests: dict[int, bytes] = {}
-        self._lock = threading.Lock()
         if not self._file.metadata.num_rows:
             raise NoDocumentsError(f"{name}: no documents")
 
-    def provenance(self, digests: Sequence[bytes]) -> dict[str, Any]:
-        # all pieces of a group of rows have the digest of the group
-        own = [digests[numbers.start] for _, numbers, _ in self._groups() if numbers]
-        ranges = (self._ranges(group) for group in range(self._file.num_row_groups))
-        size = sum(length for group in ranges for _, length in group)
-        return {"hash": joined_digests(own), "columns": self._columns, "bytes": size}
+    @property
+    def about_hash(self) -> Mapping[str, Any]:
+        return {"columns": self._columns}
+
+    def digests(self) -> list[bytes]:
+        return []
 
     def _ranges(self, group: int) -> list[tuple[int, int]]:
         return list(column_ranges(self._file.metadata, group, self._columns))
 
     def _digest(self, group: int) -> bytes:
-        """Of the columns that are read; whoever comes first computes it, while they are in memory anyway."""
-        with self._lock:
-            if group not in self._digests:
-                self._digests[group] = self._computed_digest(group)
-            return self._digests[group]
-
-    def _computed_digest(self, group: int) -> bytes:
+        """Of the columns that are read."""
         if self.path is None:
             raise DataError(f"{self.name}: group {group + 1} of rows was not fetched")
         with self.path.open("rb") as raw:
@@ -76,11 +68,10 @@ class ParquetCollection:
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
         before = 0
         for group, numbers, rows in self._groups():
-            if numbers.start >= first and (
-                last is None or numbers.start < last
-            ):  # stretches have whole groups
+            # stretches have whole groups
+            if numbers.start >= first and (last is None or numbers.start < last):
                 for number, batch in enumerate(self._read(group, rows)):
-                    yield self._fetch(batch, before + number * rows, group)
+                    yield self._fetch(batch, before + number * rows, group, number == 0)
             before += self._file.metadata.row_group(group).num_rows
 
     def stretches(self, size: int) -> list[Stretch]:
@@ -97,23 +88,20 @@ class ParquetCollection:
 
     def _read(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         columns = list(self._chosen.values())
-        self._before(group)
         try:
             yield from self._file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False)
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{self.name}: is not a sound Parquet file: {error}") from error
 
-    def _before(self, group: int) -> None:
-        """Whatever is to be done before a group of rows is read."""
-
-    def _fetch(self, batch: pa.RecordBatch, first: int, group: int) -> Fetch:
+    def _fetch(self, batch: pa.RecordBatch, first: int, group: int, is_first: bool) -> Fetch:
         size = sum(length for _, length in self._ranges(group))
         share = size * len(batch) // max(1, self._file.metadata.row_group(group).num_rows)
 
         def fetch() -> DocumentBatch:
             report = RowProblems(self.name, place=lambda row: f"row {first + row + 1}")
             ids, texts = document_cells(batch.column, self._chosen, report)
-            return fetched(self.name, ids, texts, share, self._digest(group))
+            # the first piece has the digest of the whole group of rows
+            return fetched(self.name, ids, texts, share, self._digest(group) if is_first else b"")
 
         return fetch
 
@@ -127,17 +115,21 @@ class StoredParquetCollection(ParquetCollection):
 
     def __init__(self, file: ByteRanges, name: str, columns: Mapping[str, str] | None) -> None:
         self._held = _HeldRanges(file)
+        self._digests: dict[int, bytes] = {}
         super().__init__(None, name, columns, self._held)
 
     def close(self) -> None:
         super().close()
         self._held.file.close()
 
-    def _before(self, group: int) -> None:
+    def _read(self, group: int, rows: int) -> Iterator[pa.RecordBatch]:
         ranges = self._ranges(group)
         self._held.fetch(ranges)
-        with self._lock:
-            self._digests[group] = digest_of_ranges(self._held.at, ranges)
+        self._digests[group] = digest_of_ranges(self._held.at, ranges)
+        yield from super()._read(group, rows)
+
+    def _digest(self, group: int) -> bytes:
+        return self._digests.pop(group)
 
 
 class _HeldRanges(RangeFile):

@@ -1,4 +1,4 @@
-"""One partition of a scan, as a worker does it: read, count, write a part and its record."""
+"""One partition of a scan, as a worker does it: read, count, write a part."""
 
 from __future__ import annotations
 
@@ -12,24 +12,30 @@ import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import Counter, make_counter
-from evenrank.evidence.scan.documents import Collection, Fetch, pieces_in_order
-from evenrank.evidence.scan.engine import counted_batch
-from evenrank.evidence.scan.partition_work import Piece, do_partition, read_partition
-from evenrank.evidence.scan.partitions import FileStretch, Partition, PartitionFile
+from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
+from evenrank.evidence.scan.documents import DocumentBatch, Documents, Fetch, pieces_in_order
 from evenrank.evidence.scan.sources import open_collection
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.evidence.scan.unique_ids import Ascent
 from evenrank.io.atomic import atomic_write
-from evenrank.io.counts import CountsWriter, writing
+from evenrank.io.collections import (
+    CollectionFile,
+    FileStretch,
+    Partition,
+    Piece,
+    Record,
+    do_part,
+    part_of,
+    read_partition,
+)
+from evenrank.io.counts import CountsWriter, counts_batch, writing
 from evenrank.io.executor import ahead
-from evenrank.io.part_folder import part_path, sealed
-from evenrank.io.partitioned import Record
+from evenrank.io.part_folder import sealed
 
 ARROW, PARQUET = "arrow", "parquet"
 
 Advance = Callable[[int], None]
-"""Told how many bytes more are read, where the work is done in this process."""
+"""Called with how many bytes more were read, where the work is done in this process."""
 
 
 class ScanJob(NamedTuple):
@@ -42,7 +48,7 @@ class ScanJob(NamedTuple):
     tokenizer: str
     terms: bool
     schema: pa.Schema
-    many: bool  # files of which some may be empty
+    many: bool
     columns: Mapping[str, str] | None
     block_bytes: int
     threads: int = 1  # that count one partition
@@ -52,17 +58,26 @@ class ScanJob(NamedTuple):
     def counter(self) -> Counter:
         return counter_of(self.lexicon, self.tokenizer, self.terms, self.size)
 
-    def open(self, file: PartitionFile) -> Collection:
+    def open(self, file: CollectionFile) -> Documents:
         return open_collection(
             file.source(), format=file.format, columns=self.columns, fast=self.counter.fast,
             block_bytes=self.block_bytes,
         )  # fmt: skip
 
-    def part(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, self.kind)
 
-    def record(self, number: int) -> Path:
-        return part_path(self.folder, number, self.key, "json")
+@lru_cache(maxsize=4)
+def counter_of(lexicon: Lexicon, tokenizer: str, terms: bool, size: int | None) -> Counter:
+    """One for all partitions that a worker is sent."""
+    return make_counter(lexicon, tokenizer, terms=terms, size=size)
+
+
+def counted_batch(documents: DocumentBatch, counter: Counter, schema: pa.Schema) -> pa.RecordBatch:
+    """The counts of some documents, as rows of the output."""
+    try:
+        counts = counter(documents.texts)
+    except UnsoundText as unsound:
+        raise documents.unsound(unsound.row) from unsound
+    return counts_batch(schema, documents.ids, counts.lengths, counts.groups, counts.terms)
 
 
 def count_partition(job: ScanJob, partition: Partition, advance: Advance | None = None) -> Record | DataError:
@@ -75,17 +90,15 @@ def count_partition(job: ScanJob, partition: Partition, advance: Advance | None 
         if advance is not None:
             advance(bytes_read)
 
-    done = do_partition(job, partition, lambda: _count(job, partition, tell))
-    if told < partition.bytes:  # what could not be used is behind us as well
-        tell(partition.bytes - told)
+    done = do_part(part_of(job, partition), lambda path: _count(job, partition, path, tell))
+    tell(max(0, partition.bytes - told))  # what could not be used is behind us as well
     return done
 
 
-def _count(job: ScanJob, partition: Partition, advance: Advance) -> Record:
+def _count(job: ScanJob, partition: Partition, path: Path, advance: Advance) -> Record:
     counter = job.counter
     summary = ScanSummary(groups=dict.fromkeys(job.lexicon.groups, 0))
     ascent = Ascent()
-    path = job.part(partition.number)
 
     def count(fetch: Fetch) -> tuple[pa.RecordBatch, int, bytes]:
         documents = fetch()
@@ -102,17 +115,19 @@ def _count(job: ScanJob, partition: Partition, advance: Advance) -> Record:
             advance(bytes_read)
             return digest, len(batch)
 
-        def pieces(collection: Collection, stretch: FileStretch) -> Iterator[Piece]:
-            with closing(ahead(count, pieces_in_order(stretch.fetches(collection)), job.threads)) as calls:
+        def pieces(collection: Documents, stretch: FileStretch) -> Iterator[Piece]:
+            first, last, _ = stretch.pieces
+            fetches = pieces_in_order(collection.pieces(first, last))
+            with closing(ahead(count, fetches, job.threads)) as calls:
                 for call in calls:
                     yield partial(keep, call)
 
         with writing(made) as writer:
             stretches = read_partition(job, partition, pieces)
-            writer.close(_source_of(stretches))
+            writer.close()
     return {
         "stretches": stretches,
-        "rows": summary.documents,
+        "documents": summary.documents,
         "tokens": summary.tokens,
         "groups": summary.groups,
         "pieces": summary.pieces,
@@ -120,11 +135,6 @@ def _count(job: ScanJob, partition: Partition, advance: Advance) -> Record:
         "ids": ascent.ends,
         "part": sealed(path),
     }
-
-
-def _source_of(stretches: list[dict[str, Any]]) -> dict[str, Any]:
-    """The source of a part, where it is one whole file."""
-    return stretches[0]["provenance"] or {} if len(stretches) == 1 else {}
 
 
 class BatchWriter:
@@ -141,9 +151,3 @@ class BatchWriter:
 
     def abandon(self) -> None:
         """Nothing is held that would have to be given up."""
-
-
-@lru_cache(maxsize=4)
-def counter_of(lexicon: Lexicon, tokenizer: str, terms: bool, size: int | None) -> Counter:
-    """One for all partitions that a worker is sent."""
-    return make_counter(lexicon, tokenizer, terms=terms, size=size)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evenrank.errors import ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.documents import Collection, Stream
+from evenrank.evidence.scan.documents import Documents, Stream
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.ranges import RemoteRanges, stored_ranges
@@ -26,7 +26,7 @@ def open_collection(
     columns: Mapping[str, str] | None = None,
     fast: bool = True,
     block_bytes: int = BLOCK,
-) -> Collection:
+) -> Documents:
     """Plain files in pieces that threads read on their own; everything else as one stream."""
     check_format(format, document_format_names())
     if block_bytes < 1:

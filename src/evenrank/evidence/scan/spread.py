@@ -4,33 +4,43 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan.part import ARROW, PARQUET, ScanJob, count_partition, counter_of
-from evenrank.evidence.scan.partitions import partition_files
 from evenrank.evidence.scan.sources import size_of
-from evenrank.evidence.scan.spread_files import SpreadFiles
 from evenrank.evidence.scan.summary import ScanSummary
-from evenrank.evidence.scan.unique_ids import ShardOf, check_ids
-from evenrank.io.counts import CountsWriter, counts_schema, writing
-from evenrank.io.counts_folder import CountsPart, commit_counts_folder, part_name
+from evenrank.evidence.scan.unique_ids import check_ids
+from evenrank.ids import as_strings
+from evenrank.io.collections import (
+    CollectionFiles,
+    Part,
+    Partition,
+    Progress,
+    Record,
+    collection_files,
+    cut,
+    finished_parts,
+    map_documents,
+    part_of,
+    provenance_of,
+)
+from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, writing
 from evenrank.io.executor import Executor, ThreadExecutor
-from evenrank.io.output_folder import folder_target, new_counts_folder
+from evenrank.io.output_folder import folder_target, write_parts
 from evenrank.io.outputs import growing_file, move_into_place, target_of
-from evenrank.io.part_folder import PartFolder, settings_key
-from evenrank.io.partitioned import FinishedPart, Progress, run_partitions
+from evenrank.io.part_folder import PartFolder
 
 JOINED = 1 << 24  # bytes of a partition whose part is joined with others: all cores have their share
 
@@ -60,42 +70,38 @@ def scan_on(
     target = target_of(output) if folder is None else folder
     size = size_of(source) if here else None
     counter_of(lexicon, tokenizer, terms, size)  # what is wrong with the options is said here
-    files = partition_files(source, format)
+    files = collection_files(source, format)
     schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": files.name})
     if partition_bytes is None and folder is None:
         partition_bytes = JOINED
+    kind = ARROW if folder is None else PARQUET
     settings = {
         "lexicon": lexicon.fingerprint,
         "tokenizer": tokenizer,
         "terms": terms,
-        "source name": files.name,
-        "format": format,
         "columns": dict(columns or {}),
         "block": block_bytes,
-        "partition": partition_bytes,
         "unicode": unicodedata.unidata_version,
         "file": schema.metadata[b"evenrank.counts"].decode(),
-        "parts": ARROW if folder is None else PARQUET,
     }
     parts = PartFolder(target, settings, resume=resume)
     job = ScanJob(
-        str(parts.folder.resolve()), settings_key(settings), settings["parts"], lexicon, tokenizer, terms,
-        schema, files.many, None if columns is None else dict(columns), block_bytes, size=size,
+        str(parts.folder.resolve()), parts.key, kind, lexicon, tokenizer, terms, schema, files.many,
+        None if columns is None else dict(columns), block_bytes, size=size,
     )  # fmt: skip
     with parts.until_done(keep_sound=files.many and not (here and folder is None)):
-        spread = SpreadFiles(files, job, partition_bytes)
-        finished = spread.still_valid(dict(parts.records()))
+        partitions = cut(files, job, partition_bytes)
+        finished = finished_parts(partitions, partial(part_of, job))
         work = partial(count_partition, job)
         if isinstance(executor, ThreadExecutor):
-            threads = max(1, executor.threads // max(1, len(spread.partitions)))
-            advance = None if progress is None else _Advance(spread, finished, progress)
-            work, progress = partial(count_partition, job._replace(threads=threads), advance=advance), None
-        done = run_partitions(executor, work, spread.partitions, finished, progress)
-        with closing(done):
-            scanned = _SpreadScan(executor, job, spread)
-            summary = (
-                scanned.to_file(done, parts, target) if folder is None else scanned.to_folder(done, target)
-            )
+            job = job._replace(threads=max(1, executor.threads // max(1, len(partitions))))
+            advance = None if progress is None else _Advance(partitions, finished, progress)
+            work, progress = partial(count_partition, job, advance=advance), None
+        with closing(map_documents(executor, job, work, partitions, finished, progress)) as done:
+            if folder is None:
+                summary = _to_file(done, job, files, parts, target)
+            else:
+                summary = _to_folder(done, job, files, target)
     summary.seconds = time.monotonic() - begin
     logging.getLogger(__name__).info(
         "%s: %d pieces, %d found finished, %d bytes read",
@@ -107,9 +113,9 @@ def scan_on(
 class _Advance:
     """Bytes that the threads of this process have read, for a progress bar."""
 
-    def __init__(self, files: SpreadFiles, finished: Mapping[int, Any], progress: Progress) -> None:
-        sizes = {partition.number: partition.bytes for partition in files.partitions}
-        self._total, self._done = sum(sizes.values()), sum(sizes[number] for number in finished)
+    def __init__(self, partitions: Sequence[Partition], finished: Container[int], progress: Progress) -> None:
+        self._total = sum(partition.bytes for partition in partitions)
+        self._done = sum(partition.bytes for partition in partitions if partition.number in finished)
         self._progress, self._lock = progress, threading.Lock()
 
     def __call__(self, bytes_read: int) -> None:
@@ -118,83 +124,78 @@ class _Advance:
             self._progress(self._done, self._total, "bytes")
 
 
-class _SpreadScan:
-    """What becomes of the parts of a scan."""
-
-    def __init__(self, executor: Executor, job: ScanJob, files: SpreadFiles) -> None:
-        self._executor, self._job, self._files = executor, job, files
-
-    def to_file(self, done: Iterator[FinishedPart], parts: PartFolder, target: Path) -> ScanSummary:
-        """Join the batches of all parts, in their order."""
-        found = []
-        with growing_file(parts.growing) as file, writing(CountsWriter(file, self._job.schema)) as writer:
-            for part in done:
-                for batch in self._batches(part):
-                    writer.write(batch)
-                found.append(part)
-            summary, provenance = self._summary(found)
-            writer.close(provenance)
-        try:
-            self._check_ids(found, summary)
-        except BaseException:
-            parts.growing.unlink()
-            raise
-        move_into_place(parts.growing, target)
-        return summary
-
-    def to_folder(self, done: Iterator[FinishedPart], target: Path) -> ScanSummary:
-        """Move the parts to their places when all are there, and commit them."""
-        found = list(done)
-        files = [self._files.part(part) for part in found]
-        summary, provenance = self._summary(found)
-        self._check_ids(found, summary)
-        with new_counts_folder(target) as new:
-            listed = []
-            for part, file in zip(found, files, strict=True):
-                name = part_name(part.number)
-                _link(file, new / name)
-                listed.append(CountsPart(name, part.record["rows"], **part.record["part"]))
-            commit_counts_folder(new, listed, {"name": self._files.name, **provenance})
-        return summary
-
-    def _batches(self, part: FinishedPart) -> Iterator[pa.RecordBatch]:
-        with self._files.part(part, read=True).open("rb") as file:
-            yield from pa.ipc.open_stream(file)
-
-    def _summary(self, found: Sequence[FinishedPart]) -> tuple[ScanSummary, dict[str, Any]]:
-        """What was done, and the provenance of all that was read."""
-        summary = ScanSummary(groups=dict.fromkeys(self._job.lexicon.groups, 0))
-        for part in found:
-            _add(summary, part)
-        if not summary.documents:
-            raise DataError(f"{self._files.name}: no documents")
-        return summary, self._files.provenance([one for part in found for one in part.record["stretches"]])
-
-    def _check_ids(self, found: Sequence[FinishedPart], summary: ScanSummary) -> None:
-        def shard_of(places: Sequence[int]) -> ShardOf | None:
-            return self._files.shard_of([own for at in places for own in found[at].record["stretches"]])
-
-        files = [self._job.part(part.number) for part in found]
-        ends = [part.record["ids"] for part in found]
-        check_ids(self._executor, files, ends, summary.documents, self._files.name, shard_of)
-
-
-def _add(summary: ScanSummary, part: FinishedPart) -> None:
-    record = part.record
-    summary.pieces += record["pieces"]
-    summary.documents += record["rows"]
-    summary.tokens += record["tokens"]
-    for group, count in record["groups"].items():
-        summary.groups[group] += count
-    if part.found:
-        summary.found += record["pieces"]
-    else:
-        summary.bytes_read += record["bytes read"]
-
-
-def _link(file: Path, name: Path) -> None:
-    """The part under its new name, and under its own until the folder is in its place."""
+def _to_file(
+    done: Iterator[Part], job: ScanJob, files: CollectionFiles, parts: PartFolder, target: Path
+) -> ScanSummary:
+    """Join the batches of all parts, in their order."""
+    found = []
+    with growing_file(parts.growing) as file, writing(CountsWriter(file, job.schema)) as writer:
+        for part in done:
+            for batch in _batches(part.path):
+                writer.write(batch)
+            found.append(part)
+        summary = _summary(found, job, files)
+        writer.close(provenance_of(files, _stretches(found)))
     try:
-        os.link(file, name)
-    except OSError:  # a file system without links
-        shutil.copyfile(file, name)
+        _check_ids(found, summary, files)
+    except BaseException:
+        parts.growing.unlink()
+        raise
+    move_into_place(parts.growing, target)
+    return summary
+
+
+def _to_folder(done: Iterator[Part], job: ScanJob, files: CollectionFiles, target: Path) -> ScanSummary:
+    """Move the parts to their places when all are there, and commit them."""
+    found = list(done)
+    summary = _summary(found, job, files)
+    source = {"name": files.name, **provenance_of(files, _stretches(found))}
+    _check_ids(found, summary, files)
+    write_parts(target, [(path, record["documents"], record["part"]) for path, record, _ in found], source)
+    return summary
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    with path.open("rb") as file:
+        yield from pa.ipc.open_stream(file)
+
+
+def _stretches(found: Sequence[Part]) -> list[Record]:
+    return [stretch for part in found for stretch in part.record["stretches"]]
+
+
+def _summary(found: Sequence[Part], job: ScanJob, files: CollectionFiles) -> ScanSummary:
+    summary = ScanSummary(groups=dict.fromkeys(job.lexicon.groups, 0))
+    for _, record, was_there in found:
+        summary.pieces += record["pieces"]
+        summary.documents += record["documents"]
+        summary.tokens += record["tokens"]
+        for group, count in record["groups"].items():
+            summary.groups[group] += count
+        if was_there:
+            summary.found += record["pieces"]
+        else:
+            summary.bytes_read += record["bytes read"]
+    if not summary.documents:
+        raise DataError(f"{files.name}: no documents")
+    return summary
+
+
+def _check_ids(found: Sequence[Part], summary: ScanSummary, files: CollectionFiles) -> None:
+    stretches = _stretches(found)
+    ends = list(accumulate(stretch["documents"] for stretch in stretches))
+
+    def ids() -> Iterator[pa.LargeStringArray]:
+        for path, *_ in found:
+            if path.suffix == ".arrow":
+                yield from (as_strings(batch.column(0)) for batch in _batches(path))
+            else:
+                yield from ids_of_counts([path])
+
+    check_ids(
+        ids,
+        [part.record["ids"] for part in found],
+        summary.documents,
+        files.name,
+        (lambda row: str(stretches[bisect_right(ends, row)]["file"])) if files.many else None,
+    )

@@ -1,19 +1,13 @@
-"""Document ids must be unique: those that are not are found by the workers of an executor.
+"""Document ids must be unique.
 
 Where ids ascend in every part and from part to part, all are distinct, and that is all there is to know. Else
-each worker writes the sorted hashes of the ids of a part beside it, and then compares those of all parts that
-lie in one range: every hash is written once and read once, whatever the number of parts. Only ids with equal
-hashes are compared themselves.
+the hashes of all ids are sorted, and only ids with equal hashes are compared themselves.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +15,17 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import UInt64s
 from evenrank.errors import DataError
-from evenrank.ids import as_strings, hash_strings
-from evenrank.io.atomic import atomic_write
-from evenrank.io.counts import ids_of_counts
-from evenrank.io.executor import Executor
+from evenrank.ids import hash_strings
 
-IN_A_RANGE = 6_000_000  # hashes that a worker compares at once: 48 MB, sorted where they lie
+AT_ONCE = 1 << 26  # hashes that are sorted at a time: 512 MB, a pass over all ids for each
 
 _SHOWN = 20
 
-ShardOf = Callable[[int], str]
+Ids = Callable[[], Iterable[pa.LargeStringArray]]
+"""All ids in the order of the documents; it may be asked for several times."""
+
+FileOf = Callable[[int], str]
+"""The file of a document, by its place among all."""
 
 
 class Ascent:
@@ -56,86 +51,23 @@ class Ascent:
         return self._ends if self._ascends else None
 
 
-class IdRange(NamedTuple):
-    """The hashes whose leading ``bits`` are the number ``turn``."""
-
-    turn: int
-    bits: int
-
-
 def check_ids(
-    executor: Executor,
-    files: Sequence[Path],
-    ends: Sequence[list[str] | None],
-    documents: int,
-    name: str,
-    shard_of: Callable[[Sequence[int]], ShardOf | None] = lambda places: None,
+    ids: Ids, ends: Sequence[list[str] | None], documents: int, name: str, file_of: FileOf | None = None
 ) -> None:
-    """Raise if an id is there twice in the parts ``files``, whose ``ends`` these are.
-
-    ``shard_of`` makes of the places of some parts what tells the file of a document in them.
-    """
+    """Raise if an id is there twice. ``ends`` are those of the parts; ``file_of`` is for the message."""
     if _ascend(ends):
         return
-    names = [os.fspath(file) for file in files]
-    for _ in executor.run(hash_part, names):
-        pass
-    try:
-        bits = max(0, (documents // IN_A_RANGE).bit_length())
-        ranges = [IdRange(turn, bits) for turn in range(1 << bits)]
-        suspects: set[int] = set()
-        holders: set[int] = set()
-        for _, (hashes, found) in executor.run(partial(repeated_in_range, tuple(names)), ranges):
-            suspects.update(hashes)
-            holders.update(found)
-        if suspects:
-            places = sorted(holders)
-            ids = (piece for place in places for piece in _ids_of(files[place]))
-            _compare(ids, np.array(sorted(suspects), np.uint64), name, shard_of(places))
-    finally:
-        for own in names:
-            _hashes_of(own).unlink(missing_ok=True)
+    turns = 1 + documents // AT_ONCE
+    for turn in range(turns):
+        hashes = np.concatenate([_of_turn(hash_strings(piece), turn, turns) for piece in ids()])
+        hashes.sort()
+        repeated = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+        if len(repeated):
+            _compare(ids(), repeated, name, file_of)
 
 
-def hash_part(name: str) -> None:
-    """Write the sorted hashes of the ids of a part."""
-    pieces = [hash_strings(ids) for ids in _ids_of(Path(name))]
-    hashes = np.sort(np.concatenate(pieces)) if pieces else np.zeros(0, np.uint64)
-    with atomic_write(_hashes_of(name)) as file:
-        file.write(hashes.astype("<u8").tobytes())
-
-
-def repeated_in_range(names: Sequence[str], wanted: IdRange) -> tuple[list[int], list[int]]:
-    """The hashes of a range that are there more than once, and the places of the parts that hold them."""
-    own = [_slice(_hashes_of(name), wanted) for name in names]
-    hashes = np.sort(np.concatenate(own))
-    repeated = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-    if not len(repeated):
-        return [], []
-    places = [place for place, hashes in enumerate(own) if np.isin(repeated, hashes).any()]
-    return repeated.tolist(), places
-
-
-def _ids_of(part: Path) -> Iterator[pa.LargeStringArray]:
-    if part.suffix != ".arrow":
-        yield from ids_of_counts([part])
-        return
-    with part.open("rb") as file:
-        for batch in pa.ipc.open_stream(file):
-            yield as_strings(batch.column(0))
-
-
-def _slice(path: Path, wanted: IdRange) -> UInt64s:
-    if not path.stat().st_size:
-        return np.zeros(0, np.uint64)
-    hashes = np.memmap(path, "<u8", "r")
-    if not wanted.bits:
-        return np.array(hashes)
-    shift = 64 - wanted.bits
-    low = np.searchsorted(hashes, np.uint64(wanted.turn << shift))
-    last = wanted.turn + 1 == 1 << wanted.bits
-    high = len(hashes) if last else np.searchsorted(hashes, np.uint64((wanted.turn + 1) << shift))
-    return np.array(hashes[low:high])
+def _of_turn(hashes: UInt64s, turn: int, turns: int) -> UInt64s:
+    return hashes if turns == 1 else hashes[hashes % np.uint64(turns) == turn]
 
 
 def _ascend(ends: Sequence[list[str] | None]) -> bool:
@@ -156,7 +88,7 @@ def _size_first(identifier: str) -> tuple[int, bytes]:
 
 
 def _compare(
-    pieces: Iterable[pa.LargeStringArray], repeated: UInt64s, name: str, shard_of: ShardOf | None
+    pieces: Iterable[pa.LargeStringArray], repeated: UInt64s, name: str, file_of: FileOf | None
 ) -> None:
     """Raise if ids whose hashes are ``repeated`` are there twice."""
     seen: dict[str, list[int]] = {}
@@ -169,19 +101,14 @@ def _compare(
     twice = {identifier: rows for identifier, rows in seen.items() if len(rows) > 1}
     if not twice:
         return
-    shown = ", ".join(
-        _describe(identifier, rows, shard_of) for identifier, rows in islice(twice.items(), _SHOWN)
-    )
+    first = islice(twice.items(), _SHOWN)
+    shown = ", ".join(_describe(identifier, rows, file_of) for identifier, rows in first)
     more = ", ..." if len(twice) > _SHOWN else ""
     raise DataError(f"{name}: document ids must be unique, but these occur more than once: {shown}{more}")
 
 
-def _describe(identifier: str, rows: list[int], shard_of: ShardOf | None) -> str:
-    if shard_of is None:
+def _describe(identifier: str, rows: list[int], file_of: FileOf | None) -> str:
+    if file_of is None:
         return repr(identifier)
-    shards = list(dict.fromkeys(map(shard_of, rows)))
-    return f"{identifier!r} (in {' and in '.join(shards[:2]) if len(shards) > 1 else f'{shards[0]}, twice'})"
-
-
-def _hashes_of(name: str) -> Path:
-    return Path(name).with_suffix(".hashes")
+    files = list(dict.fromkeys(map(file_of, rows)))
+    return f"{identifier!r} (in {' and in '.join(files[:2]) if len(files) > 1 else f'{files[0]}, twice'})"
