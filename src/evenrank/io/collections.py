@@ -148,7 +148,7 @@ class Job(Protocol):
     def open(self, file: CollectionFile) -> Collection: ...
 
 
-class Part(NamedTuple):
+class FinishedPart(NamedTuple):
     """What became of a partition: its file, its record, and whether it was there before."""
 
     path: Path
@@ -242,7 +242,7 @@ def map_documents(
     partitions: Sequence[Partition],
     finished: Mapping[int, Record],
     progress: Progress | None = None,
-) -> Generator[Part]:
+) -> Generator[FinishedPart]:
     """The parts of all partitions; ``work`` is a function that another process can import."""
     return map_parts(executor, work, partitions, partial(part_of, job), finished, progress)
 
@@ -260,7 +260,7 @@ def map_parts(
     path_of: Callable[[T], Path],
     finished: Mapping[int, Record],
     progress: Progress | None = None,
-) -> Generator[Part]:
+) -> Generator[FinishedPart]:
     """The parts of all tasks in their order, as soon as those before them are there.
 
     What is wrong with the data of one does not keep the others from being read: in the end one error lists
@@ -290,7 +290,7 @@ def map_parts(
                     break
             elif not wrong:
                 check_seen(path, outcome)
-                yield Part(path, outcome, task.number in finished)
+                yield FinishedPart(path, outcome, task.number in finished)
     wrong.check()
 
 

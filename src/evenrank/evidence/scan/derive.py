@@ -23,7 +23,7 @@ from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
 from evenrank.io.atomic import atomic_write, cannot_write, no_folder
 from evenrank.io.collections import (
-    Part,
+    FinishedPart,
     Progress,
     Record,
     collection_files,
@@ -201,7 +201,7 @@ def _derive_part(job: DeriveJob, counts: CountsFile, path: Path) -> Record:
     return {"documents": documents, "listed": listed, "part": sealed(path)}
 
 
-def _join(job: DeriveJob, found: list[Part], growing: Path, target: Path) -> None:
+def _join(job: DeriveJob, found: list[FinishedPart], growing: Path, target: Path) -> None:
     with growing_file(growing) as file, writing(GroupsWriter(file, job.schema)) as writer:
         for path, *_ in found:
             for ids, shares in derived_batches(path):

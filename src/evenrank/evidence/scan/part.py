@@ -91,7 +91,8 @@ def count_partition(job: ScanJob, partition: Partition, advance: Advance | None 
             advance(bytes_read)
 
     done = do_part(part_of(job, partition), lambda path: _count(job, partition, path, tell))
-    tell(max(0, partition.bytes - told))  # what could not be used is behind us as well
+    if told < partition.bytes:  # what could not be used is behind us as well
+        tell(partition.bytes - told)
     return done
 
 

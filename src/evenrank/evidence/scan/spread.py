@@ -25,7 +25,7 @@ from evenrank.evidence.scan.unique_ids import check_ids
 from evenrank.ids import as_strings
 from evenrank.io.collections import (
     CollectionFiles,
-    Part,
+    FinishedPart,
     Partition,
     Progress,
     Record,
@@ -125,7 +125,7 @@ class _Advance:
 
 
 def _to_file(
-    done: Iterator[Part], job: ScanJob, files: CollectionFiles, parts: PartFolder, target: Path
+    done: Iterator[FinishedPart], job: ScanJob, files: CollectionFiles, parts: PartFolder, target: Path
 ) -> ScanSummary:
     """Join the batches of all parts, in their order."""
     found = []
@@ -145,7 +145,9 @@ def _to_file(
     return summary
 
 
-def _to_folder(done: Iterator[Part], job: ScanJob, files: CollectionFiles, target: Path) -> ScanSummary:
+def _to_folder(
+    done: Iterator[FinishedPart], job: ScanJob, files: CollectionFiles, target: Path
+) -> ScanSummary:
     """Move the parts to their places when all are there, and commit them."""
     found = list(done)
     summary = _summary(found, job, files)
@@ -160,11 +162,11 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(file)
 
 
-def _stretches(found: Sequence[Part]) -> list[Record]:
+def _stretches(found: Sequence[FinishedPart]) -> list[Record]:
     return [stretch for part in found for stretch in part.record["stretches"]]
 
 
-def _summary(found: Sequence[Part], job: ScanJob, files: CollectionFiles) -> ScanSummary:
+def _summary(found: Sequence[FinishedPart], job: ScanJob, files: CollectionFiles) -> ScanSummary:
     summary = ScanSummary(groups=dict.fromkeys(job.lexicon.groups, 0))
     for _, record, was_there in found:
         summary.pieces += record["pieces"]
@@ -181,7 +183,7 @@ def _summary(found: Sequence[Part], job: ScanJob, files: CollectionFiles) -> Sca
     return summary
 
 
-def _check_ids(found: Sequence[Part], summary: ScanSummary, files: CollectionFiles) -> None:
+def _check_ids(found: Sequence[FinishedPart], summary: ScanSummary, files: CollectionFiles) -> None:
     stretches = _stretches(found)
     ends = list(accumulate(stretch["documents"] for stretch in stretches))
 
