@@ -26,6 +26,7 @@ from evenrank.io.values import describe_json_error, quoted
 _BLOCK = 1 << 22
 _LARGEST = (1 << 31) - 1  # bytes that Arrow takes at a time
 _TAB, _NEWLINE, _RETURN = 9, 10, 13
+_SURROGATE = re.compile("[\ud800-\udfff]")  # JSON may escape half of a pair
 
 
 class LineBlock(NamedTuple):
@@ -186,6 +187,11 @@ def table_of_objects(objects: JsonObjects, chosen: Mapping[str, str], name: str)
     if not rows:
         report.check()
         return pa.table({"id": pa.array([], pa.large_string()), "text": pa.array([], pa.large_string())})
+    for role, key in chosen.items():
+        for place, own in enumerate(rows):
+            if isinstance(own.get(key), str) and _SURROGATE.search(own[key]):
+                report.add(place, f"{role} holds half of a surrogate pair, which no file can hold")
+                own[key] = "?"  # so that the others are looked at
     ids = id_cells([row.get(chosen["id"]) for row in rows], "id", report)
     titles = None
     if "title" in chosen:
