@@ -86,7 +86,7 @@ def test_its_run_is_what_the_engine_gives(shop: Path) -> None:
 
 
 @pytest.mark.parametrize("lexicon", [None, pytest.param("gender-en", marks=pytest.mark.slow)])
-def test_at_most_twelve_lines_of_eighty_columns(shop: Path, lexicon: str | None) -> None:
+def test_at_most_fourteen_lines_of_eighty_columns(shop: Path, lexicon: str | None) -> None:
     lines = audited(lexicon=lexicon).lines()
     assert len(lines) <= 14
     assert max(map(len, lines)) <= 80

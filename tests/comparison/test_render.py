@@ -114,3 +114,20 @@ def test_the_name_tells_the_format(tmp_path: Path) -> None:
     assert (tmp_path / "t.md").read_text() == comparison.to_table().to_markdown()
     with pytest.raises(ParameterError, match=r"t\.xlsx"):
         comparison.write(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_where_nothing_is_shown_of_some_systems_the_table_has_what_remains_possible(others: int) -> None:
+    """One system is better for every query, the others differ from the baseline by chance alone."""
+    names = [f"s{place}" for place in range(others)]
+    moved = {
+        name: LOW + 0.05 * np.tile([1.0, -1.0, 0.3, -0.3], 3) + place / 1000
+        for place, name in enumerate(names)
+    }
+    runs = {"low": LOW, "high": HIGH, **moved}
+    found = compare(made({name: {"nDCG@10": values} for name, values in runs.items()}), baseline="low")
+    unshown = [pair for pair in found.pairs if not pair.verdict]
+    assert {pair.system for pair in unshown} == set(names)
+    text = " ".join(repr(found).split())
+    for end in (min(pair.low for pair in unshown), max(pair.high for pair in unshown)):
+        assert f"{end:+.4f}" in text

@@ -82,7 +82,7 @@ class Audit:
         return self.summary.verdicts
 
     def lines(self) -> list[str]:
-        """What is printed: at most twelve lines."""
+        """What is printed: at most fourteen lines."""
         what = REPORT if self.reported else SUMMARY
         names = (str(self.folder), str(self.folder.with_name(LATEST))) if self.linked else ("", "")
         return audit_lines(self.summary, self.folder / what, previous=self.previous, renamed=names)

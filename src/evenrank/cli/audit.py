@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         commands,
         "audit",
         """Ask search engines a list of queries, or take run files, and find out which groups of documents get
-        more or less attention than their share. Prints at most twelve lines. Runs, scores, a report and a
+        more or less attention than their share. Prints at most fourteen lines. Runs, scores, a report and a
         summary for programs go to a new folder, named by the time, below -o; the report shows the trend over
         earlier audits there. Every answer of an engine is kept as it comes: the same command goes on where
         an interrupted one stopped. Ask the owner of an engine before you audit it.""",

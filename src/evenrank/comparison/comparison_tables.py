@@ -55,6 +55,7 @@ def measure_tables(comparison: Comparison) -> list[Table]:
     return tables
 
 
+NAMED = 3  # systems of which nothing is shown, that a sentence names
 SHOWN = {
     "better": "Shown to be better than",
     "worse": "Shown to be worse than",
@@ -63,17 +64,30 @@ SHOWN = {
 
 
 def describe_pairs(pairs: Sequence[Pair]) -> str:
-    """What a comparison with the baselines shows, in one sentence for each verdict."""
+    """What a comparison with the baselines shows, in one sentence for each verdict, and what remains possible
+    where it shows nothing."""
     found: dict[tuple[str, str], list[str]] = {}
+    rest: dict[str, list[Pair]] = {}
     for pair in pairs:
         if pair.verdict:
             found.setdefault((pair.verdict, pair.baseline), []).append(pair.system)
+        elif pair.reason is None:
+            rest.setdefault(pair.baseline, []).append(pair)
     if not found:
         return f"No system is shown to differ from its baseline{describe_possible(pairs)}." if pairs else ""
-    return " ".join(
+    shown = [
         f"{SHOWN[verdict]} {baseline}: {', '.join(systems)}."
         for (verdict, baseline), systems in found.items()
-    )
+    ]
+    others = [
+        f"No difference from {baseline} is shown for {_named(those)}{describe_possible(those)}."
+        for baseline, those in rest.items()
+    ]
+    return " ".join([*shown, *others])
+
+
+def _named(pairs: Sequence[Pair]) -> str:
+    return ", ".join(pair.system for pair in pairs) if len(pairs) <= NAMED else f"{len(pairs):,} systems"
 
 
 def describe_possible(pairs: Sequence[Pair]) -> str:
