@@ -79,7 +79,7 @@ def test_labels_are_sides() -> None:
             DataError,
             "the label 'p3' is neither positive .'p1'. nor negative .'p2'.: if it takes no side",
         ),
-        ({"q": {"a": "p1"}, "b": "p2"}, {}, InputTypeError, "some of the labels"),
+        ({"q": {"a": "p1"}, "b": "p2"}, {}, InputTypeError, "labels"),
     ],
 )
 def test_labels_that_cannot_be_used(labels: Any, further: Any, error: type[Exception], said: str) -> None:

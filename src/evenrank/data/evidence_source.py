@@ -33,6 +33,13 @@ class Sparse:
         offsets = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int64)
         return cls(offsets, places.astype(np.int64), table[rows, places], table.shape[1])
 
+    @classmethod
+    def of_labels(cls, places: Int64s, width: int) -> Sparse:
+        """One place with all of a row; a row of -1 is empty."""
+        there = places >= 0
+        offsets = np.concatenate([[0], np.cumsum(there)]).astype(np.int64)
+        return cls(offsets, places[there], np.ones(int(offsets[-1])), width)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -94,9 +94,7 @@ def drawn(membership: Membership, generator: np.random.Generator) -> Membership:
     limits = np.cumsum(dense, axis=1) / np.where(total > 0, total, 1)[:, None]
     places = (generator.random(len(dense))[:, None] >= limits).sum(axis=1)
     places = np.minimum(places, dense.shape[1] - 1)
-    there = total > 0
-    offsets = np.concatenate([[0], np.cumsum(there)]).astype(np.int64)
-    hard = Sparse(offsets, places[there].astype(np.int64), np.ones(int(there.sum())), dense.shape[1])
+    hard = Sparse.of_labels(np.where(total > 0, places, -1), dense.shape[1])
     return replace(membership, shares=hard, observed=None, rates=None)
 
 

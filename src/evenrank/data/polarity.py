@@ -13,6 +13,7 @@ import pyarrow as pa
 from evenrank.arrays import Array, Floats, Int64s, lock, owned, rows_or_zero
 from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.data.lookup import PairRows, repeated_pairs
+from evenrank.data.membership_rows import label_rows
 from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
@@ -102,11 +103,7 @@ class Polarity(PairRows):
         >>> Polarity.from_labels({"d1": "p1", "d2": "p2"}, positive="p1").scores.ravel().tolist()
         [1.0, -1.0]
         """
-        rows = [
-            (query, document, label)
-            for query, inner in (labels.items() if _nested(labels) else [(None, labels)])
-            for document, label in inner.items()
-        ]
+        rows = list(label_rows(labels)) if labels else []
         if not rows:
             raise DataError("no document has a label")
         found = tuple(dict.fromkeys(label for *_, label in rows))
@@ -146,17 +143,6 @@ class Polarity(PairRows):
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         return {}
-
-
-def _nested(labels: Any) -> bool:
-    if not isinstance(labels, Mapping):
-        raise InputTypeError(f"labels must be a mapping {{document: label}}, got {type(labels).__name__}")
-    kinds = {isinstance(inner, Mapping) for inner in labels.values()}
-    if len(kinds) > 1:
-        raise InputTypeError(
-            "some of the labels are by document and some by query: {query: {document: label}}"
-        )
-    return True in kinds
 
 
 def label_signs(

@@ -72,7 +72,7 @@ class RankedLabels:
         chances = np.stack([posterior(self.rates, own) for own in shares])  # (P, true, observed)
         limits = np.cumsum(chances, axis=1)[self.part, :, self.labels]  # (D, true)
         values = np.minimum((generator.random(documents)[:, None] >= limits).sum(axis=1), width - 1)
-        hard = Sparse(np.arange(documents + 1, dtype=np.int64), values, np.ones(documents), width)
+        hard = Sparse.of_labels(values, width)
         return replace(self.membership, shares=hard, observed=None, rates=None)
 
 

@@ -294,18 +294,13 @@ def is_counts(path: str | os.PathLike[str]) -> bool:
 
 def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
     """The counts of a file or a folder, some documents at a time: constant memory whatever the size."""
-    if Path(path).is_dir():
-        from evenrank.io.counts_folder import read_counts_folder
-
-        for part in read_counts_folder(path).files:
-            yield from counts_in_pieces(part)
-        return
-    with sound_counts(path), counts_file(Path(path)) as file:
-        about = _about(file.schema_arrow, str(path))
-        own = _lexicon(about, str(path))
-        for batch in file.iter_batches(ROW_GROUP):
-            table = pa.Table.from_batches([batch])
-            yield counts_of_table(table, own, about["tokenizer"], about["source"].get("name"))
+    stored = stored_counts(path)
+    about = stored.about
+    for part in stored.files:
+        with sound_counts(part), counts_file(part) as file:
+            for batch in file.iter_batches(ROW_GROUP):
+                table = pa.Table.from_batches([batch])
+                yield counts_of_table(table, about.lexicon, about.tokenizer, about.source)
 
 
 def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
