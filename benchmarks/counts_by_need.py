@@ -94,8 +94,9 @@ def counts_table(begin: int, end: int, schema: pa.Schema) -> pa.RecordBatch:
 
 def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, Path]:
     """The folder, and a file with the wanted rows alone."""
+    from evenrank.io.content_hash import hash_of_file
     from evenrank.io.counts import CountsWriter, counts_schema
-    from evenrank.io.counts_folder import commit_counts_folder, describe_part, part_name
+    from evenrank.io.counts_folder import CountsPart, commit_counts_folder, part_name
     from evenrank.io.lexicons import read_lexicon
 
     schema = counts_schema(read_lexicon("gender-en"), "word", source={"name": "made up"})
@@ -110,7 +111,7 @@ def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, 
             for at in range(0, len(batch), 1 << 17):
                 writer.write(batch.slice(at, 1 << 17))
             writer.close()
-        parts.append(describe_part(path, len(batch)))
+        parts.append(CountsPart(path.name, len(batch), path.stat().st_size, hash_of_file(path)))
         kept.append(pa.Table.from_batches([batch]).filter(pa.compute.is_in(batch.column(0), value_set)))
     commit_counts_folder(counts, parts, {"name": "made up"})
     pq.write_table(pa.concat_tables(kept).cast(schema), needed)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DamagedError, DataError, counted
 from evenrank.io.atomic import atomic_write
-from evenrank.io.content_hash import hash_of_file
 from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
@@ -67,11 +66,6 @@ def part_name(number: int) -> str:
     'part-00017.parquet'
     """
     return f"part-{number:05d}.parquet"
-
-
-def describe_part(file: Path, rows: int) -> CountsPart:
-    """A part that is whole, for the commit."""
-    return CountsPart(file.name, rows, file.stat().st_size, hash_of_file(file))
 
 
 def commit_counts_folder(
