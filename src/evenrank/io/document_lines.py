@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.json
 
 from evenrank.arrays import integers
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
@@ -152,22 +153,59 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
 
 def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
     """One object a line. Which keys are id and text is decided by the first object."""
-    chosen: dict[str, str] | None = None
+    reader: JsonReader | None = None
     for block in line_blocks(source, checked=False):
-        objects = json_objects(block)
-        if chosen is None and objects.rows:
-            chosen = chosen_keys(objects.rows[0], columns, source.name)
-        table = table_of_objects(objects, chosen or {}, source.name)
+        if reader is None:
+            objects = json_objects(block)
+            if objects.rows:
+                reader = JsonReader(objects.rows[0], columns, source.name)
+            table = table_of_objects(objects, reader.chosen if reader else {}, source.name)
+        else:
+            table = reader.parsed(block.data) or reader.careful(block)
         if len(table):
             yield table
 
 
-def chosen_keys(first: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> dict[str, str]:
-    """The keys of id, text and title, as the first object has them."""
-    chosen = resolve_documents(list(first), columns, name)
-    if "text" not in (columns or {}):
-        chosen.setdefault("title", "title")  # it may be left out where it is empty
-    return chosen
+class JsonReader:
+    """Blocks of objects by way of Arrow; where it stumbles, Python's own reader has the last word."""
+
+    def __init__(self, first: Mapping[str, Any], columns: Mapping[str, str] | None, name: str) -> None:
+        """``first`` is the first object, which says what the keys are."""
+        self.name = name
+        self.chosen = resolve_documents(list(first), columns, name)
+        if "text" not in (columns or {}):
+            self.chosen.setdefault("title", "title")  # it may be left out where it is empty
+        types = {key: pa.string() for key in self.chosen.values()}
+        if isinstance(first[self.chosen["id"]], int):
+            types[self.chosen["id"]] = pa.int64()
+        # types are given, or Arrow takes an id such as 2020-01-01 for a date
+        self._options = pa.json.ParseOptions(
+            explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+        )
+
+    def parsed(self, lines: bytes) -> pa.Table | None:
+        """What Arrow reads; None if anything about it is unusual."""
+        try:
+            table = pa.json.read_json(
+                pa.BufferReader(lines),
+                read_options=pa.json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+                parse_options=self._options,
+            )
+            if len(table) != lines.count(b"\n") + (not lines.endswith(b"\n")):
+                return None  # blank lines, or an object over several lines: Arrow takes that, we do not
+            report, title = RowProblems(self.name), self.chosen.get("title")
+            ids = id_cells(table.column(self.chosen["id"]), "id", report)
+            titles = None if title is None else text_cells(table.column(title).fill_null(""), "title", report)
+            texts = text_cells(table.column(self.chosen["text"]), "text", report, titles=titles)
+            report.check()
+            found = pa.table({"id": ids, "text": texts})
+            found.validate(full=True)
+            return found
+        except (pa.ArrowException, DataError):
+            return None
+
+    def careful(self, block: LineBlock) -> pa.Table:
+        return table_of_objects(json_objects(block), self.chosen, self.name)
 
 
 class JsonObjects(NamedTuple):

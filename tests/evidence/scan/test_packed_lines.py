@@ -41,7 +41,6 @@ def test_packed_and_plain_files_give_the_same_counts(tmp_path: Path, suffix: str
     tables = []
     for name in (f"c.{suffix}", f"c.{suffix}.gz"):
         summary = scan_file(tmp_path / name, KIN, tmp_path / "counts.parquet", block_bytes=512)
-        assert summary.pieces > 5
         assert summary.bytes_read == (tmp_path / name).stat().st_size
         tables.append(pq.read_table(tmp_path / "counts.parquet"))
     assert tables[0].equals(tables[1])

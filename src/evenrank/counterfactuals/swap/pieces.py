@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import unsound_line
 from evenrank.io.document_tables import SCHEMA
+from evenrank.io.ranges import ByteRanges
 from evenrank.io.values import describe_json_error
 
 LINES = pa.schema([("lines", pa.large_binary())])
@@ -74,8 +74,10 @@ class TsvLines(TsvCollection):
 class JsonLines(LineCollection):
     """Blocks of a JSONL file. Only the title and the text of an object are swapped."""
 
-    def __init__(self, path: Path, name: str, block_bytes: int, columns: Mapping[str, str] | None) -> None:
-        super().__init__(path, name, block_bytes)
+    def __init__(
+        self, file: ByteRanges, name: str, block_bytes: int, columns: Mapping[str, str] | None
+    ) -> None:
+        super().__init__(file, name, block_bytes)
         try:
             members = json.loads(self._file.first_line().decode())
             if not isinstance(members, dict):

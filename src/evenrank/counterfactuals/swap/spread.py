@@ -28,6 +28,7 @@ from evenrank.io.collections import (
     read_partition,
 )
 from evenrank.io.part_folder import sealed
+from evenrank.io.ranges import FileRanges
 
 
 class SwapJob(NamedTuple):
@@ -45,11 +46,11 @@ class SwapJob(NamedTuple):
     kind: str = "arrow"  # of the parts
 
     def open(self, file: CollectionFile) -> Documents:
-        path = Path(file.address)
-        if self.lines and self.output == "tsv":
-            return TsvLines(path, file.name, self.block_bytes, fast=find_spec("numba") is not None)
         if self.lines:
-            return JsonLines(path, file.name, self.block_bytes, self.columns)
+            ranges = FileRanges(Path(file.address), file.name)
+            if self.output == "jsonl":
+                return JsonLines(ranges, file.name, self.block_bytes, self.columns)
+            return TsvLines(ranges, file.name, self.block_bytes, fast=find_spec("numba") is not None)
         return open_collection(
             file.source(), format=file.format, columns=self.columns, block_bytes=self.block_bytes
         )

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evenrank.arrays import Int64s
-from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
 from evenrank.evidence.scan.documents import DocumentBatch, Fetch, unsound_byte
-from evenrank.evidence.scan.packed_lines import PackedLines
 from evenrank.io.cells import checked_ids
 from evenrank.io.collections import Stretch
-from evenrank.io.content_hash import PIECE
-from evenrank.io.ranges import ByteRanges, FileRanges
+from evenrank.io.ranges import ByteRanges
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import Source, warn_of_bom
+from evenrank.io.source import warn_of_bom
 
 _NEWLINE = 10
 
@@ -30,65 +28,36 @@ Split = Callable[[Bytes, int, int], tuple[Int64s, Int64s, Int64s]]
 class LineCollection:
     """A file of lines. ``_documents`` says what the lines of a block are."""
 
-    def __init__(
-        self, path: Path | None, name: str, block_bytes: int, other: Source | ByteRanges | None = None
-    ) -> None:
-        """``other`` is what is read in the place of a plain file: a source that is read from its beginning
-        on, or a file in a store."""
+    def __init__(self, file: ByteRanges, name: str, block_bytes: int) -> None:
         self.name = name
-        self.path = path
-        self._file: LineFile | PackedLines
-        if isinstance(other, Source):
-            self._file = PackedLines(other, block_bytes)
-        else:
-            ranges = other if path is None else FileRanges(path, name)
-            if ranges is None:
-                raise ParameterError(f"{name}: lines are read from a file, a source or a store")
-            self._file = LineFile(ranges, block_bytes)
+        self._file = LineFile(file, block_bytes)
 
     @property
     def about_hash(self) -> Mapping[str, Any]:
-        return {"block": PIECE if isinstance(self._file, PackedLines) else self._file.block_bytes}
+        return {"block": self._file.block_bytes}
 
     def digests(self) -> list[bytes]:
-        return self._file.hash.digests() if isinstance(self._file, PackedLines) else []
+        return []
 
     def pieces(self, first: int = 0, last: int | None = None) -> Iterator[Fetch]:
-        if isinstance(self._file, PackedLines):
-            for block in self._file.blocks():
-                self._warn_of_mark(block)
-                yield self._parse(block)
-            return
         for index in range(first, len(self._file) if last is None else last):
-            yield self._fetch(index)
+            yield partial(self._fetch, index)
 
     def stretches(self, size: int) -> list[Stretch]:
-        if isinstance(self._file, PackedLines):
-            return [Stretch(0, None, 0 if self.path is None else self.path.stat().st_size)]
         step = max(1, size // self._file.block_bytes)
         edges = range(0, len(self._file), step)
         pieces = ((first, min(first + step, len(self._file))) for first in edges)
         block, end = self._file.block_bytes, self._file.bytes
         return [Stretch(first, last, min(last * block, end) - first * block) for first, last in pieces]
 
-    def _fetch(self, index: int) -> Fetch:
-        return lambda: self._documents(self._block(index))
+    def _fetch(self, index: int) -> DocumentBatch:
+        return self._documents(self._block(index))
 
     def _block(self, index: int) -> Block:
-        if isinstance(self._file, PackedLines):
-            raise DataError(
-                f"{self.name}: is packed, and can only be read from its beginning: unpack it first"
-            )
         block = self._file.read(index)
-        self._warn_of_mark(block)
-        return block
-
-    def _warn_of_mark(self, block: Block) -> None:
         if block.offset == 0 and block.begin and self._file.starts_with_mark:
             warn_of_bom(self.name)
-
-    def _parse(self, block: Block) -> Fetch:
-        return lambda: self._documents(block)
+        return block
 
     def _documents(self, block: Block) -> DocumentBatch:
         raise NotImplementedError
@@ -98,25 +67,14 @@ class LineCollection:
 
     def _line(self, block: Block, place: int) -> int:
         """The number of the line that holds a place of the block."""
-        if isinstance(self._file, PackedLines):
-            before = self._file.lines_before(block.offset + block.begin)
-            return before + bytes(block.data[block.begin : place]).count(b"\n") + 1
         return self._file.lines_before(block.offset + place) + 1
 
 
 class TsvCollection(LineCollection):
     """``id``, a tab, the text, which is the rest of the line. Nothing of the text is copied."""
 
-    def __init__(
-        self,
-        path: Path | None,
-        name: str,
-        block_bytes: int,
-        other: Source | ByteRanges | None = None,
-        *,
-        fast: bool,
-    ) -> None:
-        super().__init__(path, name, block_bytes, other)
+    def __init__(self, file: ByteRanges, name: str, block_bytes: int, *, fast: bool) -> None:
+        super().__init__(file, name, block_bytes)
         self._split: Split = _split_fast if fast else _split_simple
         self._gather = gather_fast if fast else _gather_simple
 

@@ -11,9 +11,9 @@ from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Documents, Stream
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import document_format_names, format_of_documents
-from evenrank.io.ranges import RemoteRanges, stored_ranges
+from evenrank.io.ranges import ByteRanges, FileRanges, RemoteRanges, stored_ranges
 from evenrank.io.remote import RemoteFile
-from evenrank.io.source import as_source, check_format, parquet_file
+from evenrank.io.source import Source, as_source, check_format, parquet_file
 
 _IN_PIECES = ("tsv", "jsonl", "parquet")
 _UNPACKED = 4  # times the size of a compressed file
@@ -46,22 +46,30 @@ def open_collection(
         if file.path is None:
             return StoredParquetCollection(RemoteRanges(file.stream.name), file.name, columns)
         return ParquetCollection(file.path, file.name, columns, parquet_file(file.path))
-    stored = stored_ranges(file.stream.name) if file.path is None else None
-    if stored is not None and not stored.size:
-        stored.close()
+    ranges = _ranges(file)
+    if ranges is None:
         return Stream(source, format, columns)
-    if file.path is not None and not file.path.stat().st_size:
-        return Stream(source, format, columns)
-    is_stream = stored is None if file.path is None else is_packed(file.path)
-    other = file if is_stream else stored
     if kind == "tsv":
         from evenrank.evidence.scan.line_files import TsvCollection
 
-        return TsvCollection(file.path, file.name, block_bytes, other, fast=fast)
+        return TsvCollection(ranges, file.name, block_bytes, fast=fast)
     from evenrank.evidence.scan.json_files import JsonCollection
 
     # parsing by way of Arrow holds a block several times over
-    return JsonCollection(file.path, file.name, max(1, block_bytes // 2), columns, other)
+    return JsonCollection(ranges, file.name, max(1, block_bytes // 2), columns)
+
+
+def _ranges(file: Source) -> ByteRanges | None:
+    """A file that can be read from any place; None if it is packed, or empty."""
+    if file.path is None:
+        ranges = stored_ranges(file.stream.name)
+        if ranges is None or ranges.size:
+            return ranges
+        ranges.close()
+        return None
+    if is_packed(file.path) or not file.path.stat().st_size:
+        return None
+    return FileRanges(file.path, file.name)
 
 
 def size_of(source: object) -> int | None:
