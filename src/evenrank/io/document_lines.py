@@ -101,7 +101,7 @@ def tsv_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa
     if columns is not None:
         yield from _delimited_tables(source, columns, "\t")
         return
-    for block in line_blocks(source):
+    for block in line_blocks(source, checked=False):
         table = _split_lines(block, source.name)
         if len(table):
             yield table
@@ -121,18 +121,8 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
     tabs = np.append(np.flatnonzero(data == _TAB), len(data))
     first_tabs = tabs[np.searchsorted(tabs, starts)]
     filled = ends > starts
-    wrong = np.flatnonzero(filled & ((first_tabs >= ends) | (first_tabs == starts)))
-    if len(wrong):
-        problems = [
-            Problem(
-                block.line + row,
-                "the id is empty"
-                if first_tabs[row] == starts[row]
-                else "no tab: a line is an id, a tab and the text",
-            )
-            for row in wrong[: PROBLEMS_SHOWN + 1].tolist()
-        ]
-        raise DataError.listing(name, problems)
+    if np.any(filled & ((first_tabs >= ends) | (first_tabs == starts))) or not _is_unicode(block.data):
+        raise DataError.listing(name, bad_tsv_lines(block))
     kept = np.flatnonzero(filled)
     edges = np.empty((len(kept), 4), dtype=np.int64)  # (lines, id | tab | text | end of line)
     edges[:, 0], edges[:, 1], edges[:, 2], edges[:, 3] = (
@@ -149,6 +139,35 @@ def _split_lines(block: LineBlock, name: str) -> pa.Table:
     checked_ids(ids, "id", report)
     report.check()
     return pa.table({"id": ids, "text": strings.take(integers(rows + 2))})
+
+
+def _is_unicode(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def bad_tsv_lines(block: LineBlock) -> list[Problem]:
+    """All that is wrong with the lines of a block: no tab, no id, not UTF-8."""
+    problems: list[Problem] = []
+    place = block.offset
+    for number, line in enumerate(block.data.split(b"\n"), block.line):
+        raw = line.removesuffix(b"\r")
+        tab = raw.find(b"\t")
+        try:
+            raw.decode()
+            if raw and tab <= 0:
+                no_tab = "no tab: a line is an id, a tab and the text"
+                problems.append(Problem(number, no_tab if tab < 0 else "the id is empty"))
+        except UnicodeDecodeError as error:
+            role = "id" if error.start < tab else "text"
+            what = f"invalid UTF-8 in the {role} at byte {place + error.start} of the file"
+            problems.append(Problem(number, what))
+        if len(problems) > PROBLEMS_SHOWN:
+            break
+        place += len(line) + 1
+    return problems
 
 
 def json_tables(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:

@@ -50,7 +50,7 @@ def test_packed_and_plain_files_give_the_same_counts(tmp_path: Path, suffix: str
     ("suffix", "bad", "message"),
     [
         ("tsv", b"no tab", ":251: no tab"),
-        ("tsv", b"d250\t\xff", ":251: invalid UTF-8"),
+        ("tsv", b"d250\t\xff", ":251: invalid UTF-8 in the text"),
         ("jsonl", b"{", ":251: not JSON"),
         ("jsonl", b'{"_id": "x"}', ":251: text is missing"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.arrays import Int64s
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.errors import DataError
 from evenrank.evidence.scan.blocks import Block, LineFile
 from evenrank.evidence.scan.counter import Bytes, Texts
-from evenrank.evidence.scan.documents import DocumentBatch, Fetch, unsound_byte
+from evenrank.evidence.scan.documents import DocumentBatch, Fetch
 from evenrank.io.cells import checked_ids
 from evenrank.io.collections import Stretch
+from evenrank.io.document_lines import LineBlock, bad_tsv_lines
 from evenrank.io.ranges import ByteRanges
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import warn_of_bom
@@ -81,27 +82,16 @@ class TsvCollection(LineCollection):
     def _documents(self, block: Block) -> DocumentBatch:
         starts, tabs, ends = self._split(block.data, block.begin, block.end)
         if np.any(tabs <= starts):  # -1 where there is no tab
-            raise self._bad_lines(block, starts, tabs, ends)
+            raise self._bad_lines(block)
         try:
             ids = self._gather(block.data, starts, tabs)
         except pa.ArrowInvalid as error:
-            raise self._bad_lines(block, starts, tabs, ends) from error
+            raise self._bad_lines(block) from error
         self._check_ids(ids, block, starts)
-
-        def describe(texts: Texts, rows: Sequence[int]) -> DataError:
-            problems = []
-            # lines are counted in what was given: the block may have been overwritten
-            line, counted = self._line(block, int(tabs[rows[0]])), int(texts.starts[rows[0]])
-            for row in rows:
-                start = int(texts.starts[row])
-                line += int(np.count_nonzero(texts.data[counted:start] == _NEWLINE))
-                counted = start
-                place = block.offset + int(tabs[row]) + 1 + (unsound_byte(texts, row) or 0)
-                problems.append(_unsound("text", line, place))
-            return DataError.listing(self.name, problems)
-
         texts = Texts(block.data, tabs + 1, ends)
-        return DocumentBatch(ids, texts, block.bytes_read, describe, block.digest)
+        return DocumentBatch(
+            ids, texts, block.bytes_read, lambda texts, rows: self._bad_lines(block), block.digest
+        )
 
     def _check_ids(self, ids: pa.LargeStringArray, block: Block, starts: Int64s) -> None:
         report = RowProblems(self.name)
@@ -112,41 +102,11 @@ class TsvCollection(LineCollection):
             report.lines = (first + np.searchsorted(newlines, starts)).tolist()
         report.check()
 
-    def _bad_lines(self, block: Block, starts: Int64s, tabs: Int64s, ends: Int64s) -> DataError:
+    def _bad_lines(self, block: Block) -> DataError:
         """All that is wrong with the lines of a block, whatever it is."""
-        problems: list[Problem] = []
-        line, counted = self._line(block, block.begin), block.begin
-        for start, tab, end in zip(starts.tolist(), tabs.tolist(), ends.tolist(), strict=True):
-            raw = bytes(block.data[start:end])
-            found = _flaw(raw, tab - start)
-            if found is None:
-                continue
-            line += int(np.count_nonzero(block.data[counted:start] == _NEWLINE))
-            counted = start
-            role, place = found
-            if place is None:
-                problems.append(Problem(line, role))
-            else:
-                problems.append(_unsound(role, line, block.offset + start + place))
-            if len(problems) > PROBLEMS_SHOWN:
-                break
-        return DataError.listing(self.name, problems)
-
-
-def _flaw(raw: bytes, tab: int) -> tuple[str, int | None] | None:
-    """What is wrong with a line whose tab is there (below 0: nowhere), or what of it is not UTF-8, and where;
-    None if it is sound."""
-    if tab <= 0:
-        return "the id is empty" if tab == 0 else "no tab: a line is an id, a tab and the text", None
-    try:
-        raw.decode()
-    except UnicodeDecodeError as error:
-        return "id" if error.start < tab else "text", error.start
-    return None
-
-
-def _unsound(role: str, line: int, place: int) -> Problem:
-    return Problem(line, f"invalid UTF-8 in the {role} at byte {place} of the file")
+        lines, place = bytes(block.data[block.begin : block.end]), block.offset + block.begin
+        first = self._file.lines_before(place) + 1
+        return DataError.listing(self.name, bad_tsv_lines(LineBlock(lines, first, place)))
 
 
 def line_ends(data: Bytes, begin: int, end: int) -> Int64s:
