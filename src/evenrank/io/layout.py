@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,12 @@ class Layout:
     intent: bool = False  # the second field is an intent, not ballast
     described: bool = False  # the file may begin with a description of the system, as NTCIR's do
 
-    @property
+    @cached_property
     def rank(self) -> int | None:
         """The place of the rank, which nobody uses; one that is no number shows that fields have moved."""
         return self.fields.index("rank") if "rank" in self.fields else None
 
-    @property
+    @cached_property
     def document(self) -> int:
         """The place of the document."""
         return self.fields.index("document")
@@ -73,7 +74,7 @@ class Layout:
 
     def moved(self, fields: Sequence[bytes]) -> str:
         """What to say of a line whose rank is no number, as after a document id with a blank in it."""
-        if self.rank is None or is_whole(fields[self.rank]):
+        if self.rank is None or fields[self.rank].isdigit() or is_whole(fields[self.rank]):
             return ""
         rank = fields[self.rank]
         if len(fields[-1].split()) > 1:  # more fields than there should be
@@ -103,12 +104,13 @@ class Layout:
 
     def clean(self, fields: Sequence[bytes], value: float) -> bytes:
         """The line with one blank between its fields; those that nobody reads are 0."""
-        kept = [*fields[: self.value], repr(value).encode(), *(b"0" for _ in self.fields[self.value + 1 :])]
-        if self.rest_of_line or len(kept[1]) > ID_LIMIT:
-            kept[1] = b"0"
         if self.rank is not None:
-            kept[self.rank] = b"%d" % max(-GRADE_LIMIT, min(float(fields[self.rank]), GRADE_LIMIT - 1))
-        return b" ".join(kept) + b"\n"
+            rank = fields[self.rank]
+            if len(rank) > 9 or not rank.isdigit():
+                rank = b"%d" % max(-GRADE_LIMIT, min(float(rank), GRADE_LIMIT - 1))
+            return b"%b 0 %b %b %r 0\n" % (fields[0], fields[self.document], rank, value)
+        second = fields[1] if len(fields[1]) <= ID_LIMIT else b"0"
+        return b" ".join([fields[0], second, *fields[2:-1], b"%d\n" % value])
 
     def repeated(self, document: str, query: str, intent: str, first: int) -> str:
         if self.rest_of_line:

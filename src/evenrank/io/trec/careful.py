@@ -19,7 +19,7 @@ from evenrank.io.column_names import ACCEPTED
 from evenrank.io.layout import BY_INTENT, NO_BLANKS, Columns, Layout
 from evenrank.io.source import Content
 from evenrank.io.trec import fast
-from evenrank.io.values import BadValue, quoted
+from evenrank.io.values import ID_LIMIT, BadValue, quoted
 
 _BLOCK = 1 << 22
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
@@ -46,7 +46,7 @@ def parse(content: Content, layout: Layout, name: str) -> Columns:
         if len(fields) != len(layout.fields):
             misfit = layout.misfit(fields)
         else:
-            misfit = layout.moved(fields) or layout.too_long(fields)
+            misfit = layout.moved(fields) or (layout.too_long(fields) if len(line) > ID_LIMIT else "")
         if misfit:
             other = _table_format(line, fields) if not problems and not len(numbers) else None
             if other is not None:  # every line would be wrong in the same way
