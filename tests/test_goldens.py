@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from golden_commands import spelling
 from golden_files import Masks, digests, shortened
 
 import goldens
@@ -32,6 +33,21 @@ def test_nothing_is_kept_that_no_case_makes() -> None:
         for name in json.loads(path.read_text(encoding="utf-8"))
     }
     assert there == {one.id for one in goldens.cases()}
+
+
+def test_each_command_has_several_cases_of_each_kind() -> None:
+    """Three at least, of which some end well and some with an error."""
+    found = goldens.kinds()
+    for command in spelling()["commands"]:
+        assert min(found[command]["good"], found[command]["bad"]) > 0, command
+        assert found[command].total() >= 3, command
+    assert found["function"].total() > 100
+    assert {one.given.get("world") for one in goldens.cases()} >= {
+        "research",
+        "shop",
+        "recommender",
+        "opinions",
+    }
 
 
 ROWS = [{"document": f"d{place}", "score": place / 7} for place in range(100)]

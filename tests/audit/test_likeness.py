@@ -99,3 +99,16 @@ def test_a_label_of_single_products_belongs_to_no_seller(
     Path("groups.csv").write_text("document,size,seller\n" + "".join(rows))
     found, _ = notes(evenrank, "--groups", "size=groups.csv")
     assert not any("unit=" in note for note in found)
+
+
+@pytest.mark.parametrize("sellers", [199, 200, 201])
+def test_a_seller_has_two_products_on_average_at_least(
+    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sellers: int
+) -> None:
+    """Of fewer each, a column tells too little about whom labels belong to."""
+    monkeypatch.chdir(tmp_path)
+    write_shop()
+    rows = [f"p{n},{'small' if n % sellers % 2 else 'large'},s{n % sellers}\n" for n in range(400)]
+    Path("groups.csv").write_text("document,size,seller\n" + "".join(rows))
+    found, _ = notes(evenrank, "--groups", "size=groups.csv")
+    assert any("unit=seller" in note for note in found) == (sellers <= 200)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -316,14 +316,24 @@ def missing(one: Case) -> list[str]:
     ]  # fmt: skip
 
 
-def kinds() -> Counter[tuple[str, str]]:
-    """How many cases there are by subject and kind: good input, and input that ends with an error."""
-    found: Counter[tuple[str, str]] = Counter()
+def kinds() -> dict[str, Counter[str]]:
+    """How many cases there are of each command, of functions and of pages: good input, and input that ends
+    with an error. A case of several commands counts for each."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for one in cases():
-        steps = (kept(one) or {}).get("steps", [])
-        failed = any(step.get("exit") in (1, 2) or "error" in step for step in steps)
-        found[one.subject, "bad" if failed else "good"] += 1
+        failed = any(step.get("exit") in (1, 2) or "error" in step for step in kept(one).get("steps", []))
+        for what in {_what(step) for step in one.steps}:
+            found[what]["bad" if failed else "good"] += 1
     return found
+
+
+def _what(step: Any) -> str:
+    """The command of a step, or what else is done; a command that there is not is one of the others."""
+    if isinstance(step, list):
+        return step[0] if step[0] in spelling()["commands"] else "other words"
+    if isinstance(step, str):
+        return "page"
+    return "function" if "call" in step else "change of files"
 
 
 def main() -> None:
@@ -338,8 +348,8 @@ def main() -> None:
     if given.outcome:
         say(json.dumps(_outcome(case(given.outcome))))
     elif given.count:
-        for (subject, kind), number in sorted(kinds().items()):
-            say(f"{subject}\t{kind}\t{number}")
+        for what, numbers in sorted(kinds().items()):
+            say(f"{what}\t{numbers['good']}\t{numbers['bad']}")
     elif given.write:
         moved = write(given.names)
         say(f"{len(moved)} of {len(cases())} moved: {' '.join(moved)}")
