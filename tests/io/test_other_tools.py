@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from evenrank import (
@@ -17,6 +18,7 @@ from evenrank import (
     DataError,
     EvenrankWarning,
     read_groups,
+    read_lexicon,
     read_polarity,
     read_qrels,
     read_run,
@@ -171,6 +173,13 @@ def test_dictionaries_lists_and_frames_wherever_a_file_is_taken() -> None:
     with pytest.raises(DataError, match=r"'z'"):
         read_target({"z": 1.0}, side)
     assert read_ratings({"u": {"i": 3.5, "j": 1.0}}).to_dict() == {"u": {"i": 3.5, "j": 1.0}}
+
+    words = {"word": ["she", "he"], "group": ["female", "male"], "partner": ["he", None]}
+    for table in (pd.DataFrame(words), pl.DataFrame(words), pa.table(words)):
+        lexicon = read_lexicon(table, name="tiny")
+        assert (lexicon.to_dict(), lexicon.partners["he"]) == ({"female": ["she"], "male": ["he"]}, "she")
+    with pytest.raises(DataError, match=r":3: .*'she'"):
+        read_lexicon(pd.DataFrame({"word": ["she", "she"], "group": ["female", "male"]}))
 
     def search(query: str, depth: int) -> list[str]:
         return [f"best of {query}"]

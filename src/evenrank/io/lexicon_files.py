@@ -17,6 +17,7 @@ from evenrank.errors import (
     Problem,
     shortened,
 )
+from evenrank.io.table_files import NamedTable
 from evenrank.io.values import quoted
 
 _COLUMNS = ("word", "group", "partner", "weight")
@@ -189,6 +190,15 @@ def lexicon_from_csv(
         found = f"all words are of group {quoted(next(iter(words)))}" if words else "there are no words"
         raise DataError(f"{source}: a share needs at least two groups, but {found}")
     return Lexicon.build(name, words, partners=rows.partners())
+
+
+def lexicon_from_table(table: NamedTable, name: str) -> Lexicon:
+    """From a table in memory, with the columns of a file."""
+    text = io.StringIO()
+    columns = [table.column(column) for column in table.names]
+    cells = [column.to_pylist() if hasattr(column, "to_pylist") else column for column in columns]
+    csv.writer(text).writerows([table.names, *zip(*cells, strict=True)])
+    return lexicon_from_csv(text.getvalue(), name, name)
 
 
 def _header(cells: list[str], source: str, line: int) -> tuple[list[str], bool]:

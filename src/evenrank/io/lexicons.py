@@ -25,9 +25,11 @@ from evenrank.io.lexicon_files import (
     lexicon_from_csv,
     lexicon_from_json,
     lexicon_from_object,
+    lexicon_from_table,
 )
 from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.table_files import decoded
+from evenrank.io.tables import as_table
 from evenrank.io.values import quoted
 
 SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-en")
@@ -35,18 +37,18 @@ SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-e
 _COLUMNS = ("word", "group", "partner")
 _ACCEPTED = (
     f"the name of one that comes with the package ({', '.join(SHIPPED)}, or several joined by '+'), "
-    "a path to a CSV or JSON file, an open file, or a dict {group: words}"
+    "a path to a CSV or JSON file, an open file, a pandas, polars or Arrow table, or a dict {group: words}"
 )
 
 
 def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
     """The lexicon that ``source`` stands for.
 
-    ``source`` is a name that comes with the package, names joined by ``+``, a CSV or JSON file, or a
-    dict ``{group: words}``. A CSV file has the columns ``word``, ``group`` and, if wanted, ``partner``;
-    without a header line it has two, word and group. A partner may be given on one side only. With a column
-    ``weight`` instead, a word may come once for each group, by degrees; in a dict that is ``{group: {word:
-    weight}}``.
+    ``source`` is a name that comes with the package, names joined by ``+``, a CSV or JSON file, a table of
+    pandas, polars or Arrow, or a dict ``{group: words}``. A CSV file or a table has the columns ``word``,
+    ``group`` and, if wanted, ``partner``; a file without a header line has two, word and group. A partner may
+    be given on one side only. With a column ``weight`` instead, a word may come once for each group, by
+    degrees; in a dict that is ``{group: {word: weight}}``.
 
     >>> read_lexicon({"female": ["she", "woman"], "male": ["he", "man"]}, name="tiny")
     <Lexicon 'tiny': 2 groups, 4 terms>
@@ -114,6 +116,9 @@ def _read(source: object, name: str | None) -> Lexicon:
             )
     if isinstance(source, Mapping):
         return lexicon_from_object(source, name or "lexicon", f"lexicon {name!r}" if name else "lexicon")
+    table = as_table(source)
+    if table is not None:
+        return lexicon_from_table(table, name or "lexicon")
     found = as_source(source)
     if found is None:
         raise InputTypeError(f"a lexicon is read from {_ACCEPTED}; got {type(source).__name__}")
