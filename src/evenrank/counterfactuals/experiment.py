@@ -102,14 +102,14 @@ def counterfactual(
     """
     given = isinstance(lexicon, Swapper)
     swapper = lexicon if given else make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger)
-    texts = texts_of(documents, "documents")
+    texts = read_texts(documents, "documents")
     if queries is None:
         if swap_queries:
             raise ParameterError("swap_queries needs queries=, the texts of the queries")
         if not callable(system):
             raise InputTypeError("without queries= the system is a function of the documents")
         return _of_documents(system, texts, swapper, depth, p, progress)
-    asked = texts_of(queries, "queries")
+    asked = read_texts(queries, "queries")
     trial = Experiment(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
     return trial.swap(swapper, swap_queries=swap_queries, progress=progress)
 
@@ -178,10 +178,6 @@ def _of_documents(
     swapped = as_run(function(replaced(texts, changed)), name)
     measure = RBO(p=p, form="ext", cutoff=check_depth(depth))
     return compared(original, swapped, measure, changed, texts, {}, None)
-
-
-def texts_of(source: Any, what: str) -> dict[str, str]:
-    return read_texts(source, what)
 
 
 def changes(

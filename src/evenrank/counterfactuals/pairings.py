@@ -17,14 +17,13 @@ from evenrank.counterfactuals.experiment import (
     PERSISTENCE,
     Counterfactual,
     Experiment,
-    texts_of,
 )
 from evenrank.counterfactuals.swap import KINDS, make_swapper
 from evenrank.counterfactuals.table import SwapRow
 from evenrank.errors import ParameterError
 from evenrank.stats.correlation import kendall
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
-from evenrank.systems import make_system
+from evenrank.systems import make_system, read_texts
 from evenrank.tables import Interval, Table
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -100,7 +99,7 @@ def over_pairings(
     chosen = tuple(seeds)
     if not chosen or len(set(chosen)) != len(chosen):
         raise ParameterError(f"seeds must be different numbers, at least one, got {list(chosen)}")
-    texts, asked = texts_of(documents, "documents"), texts_of(queries, "queries")
+    texts, asked = read_texts(documents, "documents"), read_texts(queries, "queries")
     trial = Experiment(make_system(system), texts, asked, depth=depth, p=p, k=k)
     results = tuple(
         trial.swap(make_swapper(lexicon, kinds=kinds, seed=seed, tagger=tagger), swap_queries=swap_queries)

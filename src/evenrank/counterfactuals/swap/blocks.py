@@ -22,8 +22,6 @@ from evenrank.evidence.scan.phrases import Phrases
 Tally = Counter[tuple[str, str, str]]
 """How often which word became which, both in lower case, and of what kind."""
 
-_OTHER = 3  # the case that ``find_cases`` leaves to Python
-
 
 class SwappedBlock(NamedTuple):
     """The bytes after the swap; document d is now ``data[starts[d]:ends[d]]``."""
@@ -125,14 +123,14 @@ class KernelBlocks(BlockSwapper):
         ]
 
     def __call__(self, texts: Texts, begin: int, end: int) -> SwappedBlock:
-        from evenrank.counterfactuals.swap.kernel import find_cases, patch
+        from evenrank.counterfactuals.swap.kernel import OTHER, find_cases, patch
 
         texts, begin, end = _with_room(texts, begin, end)
         terms = self._terms(texts)
         starts, ends = terms.words[terms.rows, 0], terms.words[terms.rows + terms.sizes - 1, 1]
         cases = np.empty(len(starts), np.int64)
         find_cases(texts.data, starts, ends, cases)
-        plain = self._plain[terms.codes] & (cases != _OTHER)
+        plain = self._plain[terms.codes] & (cases != OTHER)
         changes = np.stack([terms.documents, starts, ends, 3 * terms.codes.astype(np.int64) + cases])
         changes = changes.compress(plain, axis=1)  # (4, changes)
         counts = np.bincount(terms.codes[plain], minlength=len(self._entries))

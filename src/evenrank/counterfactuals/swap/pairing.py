@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,16 +11,17 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
+import numpy as np
+
 from evenrank.counterfactuals.swap.names import name_pairs, ranks, shipped_names
-from evenrank.counterfactuals.swap.part import check_share, sampled
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.scan.phrases import tokenize
+from evenrank.io.lexicons import read_lexicon
 
 KINDS = ("pronouns", "nouns", "titles", "names")
 
 CYCLIC = "cyclic"
-_DEFAULT = "gender-en"
 HER, HIS, TITLE = "her", "his", "title"
 
 PRONOUNS = frozenset({"she", "he", "her", "him", "his", "hers", "herself", "himself"})
@@ -80,9 +82,11 @@ def make_pairing(
     ``share`` keeps some of the pairs of every kind, ``from_group`` the words of one group; see
     ``make_swapper``.
     """
-    _check_kinds(kinds)
-    check_share(share)
-    words = _lexicon(lexicon)
+    if isinstance(kinds, str) or not kinds or not all(kind in KINDS for kind in kinds):
+        raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+        raise ParameterError(f"share must be above 0 and at most 1, got {share!r}")
+    words = _gender() if lexicon is None else read_lexicon(lexicon)
     shipped = mapping is None and words == _gender()
     pairs = _pairs(words, mapping)
     entries: dict[Tokens, Entry] = {}
@@ -92,27 +96,43 @@ def make_pairing(
         for old, new in _one_way().items():
             if one_way or old in TITLES:  # a Ms left alone would stand beside a he
                 _add(entries, old, new, reversible=False, name=words.name)
-    if shipped:
         for old, new in name_pairs(seed).items():
             entries.setdefault((old,), Entry((new,), "names", True))
     kept = {tokens: entry for tokens, entry in entries.items() if entry.kind in kinds}
     if not kept:
         raise ParameterError(f"lexicon {words.name!r} has no {', '.join(kinds)} to swap")
     if share < 1:
-        chosen = sampled(_links(kept), {tokens: entry.kind for tokens, entry in kept.items()}, share, seed)
-        kept = {tokens: entry for tokens, entry in kept.items() if tokens in chosen}
+        kept = _sampled(kept, share, seed)
     if from_group is not None:
         kept = _leaving(kept, words, from_group)
     return Pairing(kept, max(map(len, kept)), words.name, words.groups)
 
 
-def _links(entries: Mapping[Tokens, Entry]) -> dict[Tokens, tuple[Tokens, ...]]:
-    """What each term may become: her and his have two counterparts each."""
-    both = ((HER,), (HIS,))
-    return {
-        tokens: (entry.new, *both) if entry.context in (HER, HIS) else (entry.new,)
-        for tokens, entry in entries.items()
-    }
+def _sampled(entries: Mapping[Tokens, Entry], share: float, seed: int) -> dict[Tokens, Entry]:
+    """The words of a share of the pairs of every kind, at least one pair of each.
+
+    Words that become one another are kept or left out together, so that a second swap still undoes the first.
+    The seed draws one order of the pairs, and a share takes its beginning: the pairs of a smaller share are
+    among those of a larger one.
+    """
+    sets: dict[Tokens, list[Tokens]] = {tokens: [tokens] for tokens in entries}
+    for tokens, entry in entries.items():
+        both = ((HER,), (HIS,)) if entry.context in (HER, HIS) else ()  # these have two counterparts each
+        for other in (entry.new, *both):
+            own = sets[tokens]
+            if other in sets and sets[other] is not own:
+                own.extend(sets[other])
+                for moved in sets[other]:
+                    sets[moved] = own
+    pairs = list({id(own): own for own in sets.values()}.values())
+    generator = np.random.default_rng(seed)
+    kept: set[Tokens] = set()
+    for kind in dict.fromkeys(entry.kind for entry in entries.values()):
+        there = [pair for pair in pairs if entries[pair[0]].kind == kind]
+        count = max(1, math.floor(share * len(there) + 0.5))
+        for place in generator.permutation(len(there))[:count].tolist():
+            kept.update(there[place])
+    return {tokens: entry for tokens, entry in entries.items() if tokens in kept}
 
 
 def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> dict[Tokens, Entry]:
@@ -141,27 +161,9 @@ def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> d
     return kept
 
 
-def _check_kinds(kinds: Collection[str]) -> None:
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if isinstance(kinds, str) or unknown or not kinds:
-        raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
-
-
-def _lexicon(lexicon: object) -> Lexicon:
-    if lexicon is None:
-        return _gender()
-    if isinstance(lexicon, Lexicon):
-        return lexicon
-    from evenrank.io.lexicons import read_lexicon
-
-    return read_lexicon(lexicon)
-
-
 @lru_cache(maxsize=1)
 def _gender() -> Lexicon:
-    from evenrank.io.lexicons import read_lexicon
-
-    return read_lexicon(_DEFAULT)
+    return read_lexicon("gender-en")
 
 
 def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[str, str]:

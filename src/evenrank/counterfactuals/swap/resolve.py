@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from evenrank.counterfactuals.swap import rule_words as words
@@ -68,9 +68,10 @@ def resolved(
             else:
                 own.append(term.entry.new)
         news.append(own)
-    for question, belongs in _answers(questions) if questions else ():
-        context = found[question.text][question.term].entry.context
-        news[question.text][question.term] = _BECOMES[context][belongs]
+    sentences = ((question.sentence, question.place) for question in questions)
+    for question, answer in zip(questions, determiners(sentences) if questions else (), strict=True):
+        own, term = news[question.text], found[question.text][question.term]
+        own[question.term] = _BECOMES[term.entry.context][question.unless if answer is None else answer]
     return news
 
 
@@ -112,9 +113,3 @@ def _shared(text: str, term: Found) -> Tokens:
     if len(old) == 1 and old[0] in _FORMS:
         return ("her",)
     return min(old, term.entry.new) if len(old) == len(term.entry.new) else old
-
-
-def _answers(questions: list[_Question]) -> Iterator[tuple[_Question, bool]]:
-    sentences = [(question.sentence, [question.place]) for question in questions]
-    for question, (answer,) in zip(questions, determiners(sentences), strict=True):
-        yield question, question.unless if answer is None else answer

@@ -18,6 +18,7 @@ _FORMS = {"her": "f", "hers": "f", "his": "m", "him": "m"}
 _QUOTES = frozenset("\"'“”‘’«»`*")
 _COMPOUND = re.compile(r"\s+\w+[-‐‑]\w")
 _NO_WORD = re.compile(r"\W+")
+_END = (".", ".", ".", ".")  # behind the tokens, so that there is a next one everywhere
 
 
 class PossessiveReading(NamedTuple):
@@ -37,10 +38,10 @@ def is_determiner(text: str, start: int, end: int) -> PossessiveReading:
     >>> is_determiner("I met her brother.", 6, 9).determiner, is_determiner("I met her.", 6, 9).determiner
     (True, False)
     """
-    after = _TOKEN.findall(text[end : end + _REACH].lower())
-    before = _TOKEN.findall(text[max(0, start - _REACH) : start].lower())
-    if len(after) > 1 and after[0] in _QUOTES:
-        if before and before[-1] in words.NAME | words.STATE:  # called her "the boss"
+    after = [*_TOKEN.findall(text[end : end + _REACH].lower()), *_END]
+    before = _TOKEN.findall(text[max(0, start - _REACH) : start].lower()) or ["."]
+    if after[0] in _QUOTES:
+        if before[-1] in words.NAME | words.STATE:  # called her "the boss"
             return _ALONE
         after.pop(0)
     if _COMPOUND.match(text, end):  # her back-to-basics campaign
@@ -49,9 +50,7 @@ def is_determiner(text: str, start: int, end: int) -> PossessiveReading:
 
 
 def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading:
-    following = _stem(after[0]) if after else "."
-    then = after[1] if len(after) > 1 else "."
-    previous = before[-1] if before else "."
+    following, then, previous = _stem(after[0]), after[1], before[-1]
     if following in ("and", "or", "/", "&"):
         return _coordinated(word, before, after)
     if following == "own":
@@ -66,9 +65,7 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
         return _DETERMINER
     if following == "(":
         return _LIKELY_ALONE
-    if following in words.CLOSED or _NO_WORD.fullmatch(following):
-        return _ALONE
-    if following in words.CLOSING:
+    if _ends(following):
         return _ALONE
     if following == "then":
         return _LIKELY_ALONE if _ends(then) else _LIKELY_DETERMINER
@@ -85,8 +82,7 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
 
 def _verb_before(before: list[str], after: list[str]) -> PossessiveReading | None:
     """What the verb before makes of the word behind: made her cry, found her guilty, gave her time."""
-    previous = before[-1] if before else "."
-    following, then = after[0], _at(after, 1)
+    following, then, previous = after[0], after[1], before[-1]
     if previous in words.LET | words.MAKE | words.SEE and then in words.OBJECTS:
         return _ALONE  # heard her raise his voice
     if following in words.VERBS_AND_NOUNS:
@@ -117,8 +113,8 @@ def _verb_before(before: list[str], after: list[str]) -> PossessiveReading | Non
 
 def _coordinated(word: str, before: list[str], after: list[str]) -> PossessiveReading:
     """her or his version, his and his sister's shoes; but: saw her and her sister."""
-    other = _at(after, 1)
-    if other in ("her", "his") and len(after) > 2:
+    other = after[1]
+    if other in ("her", "his"):
         behind = _judged(other, before, after[2:])
         if not behind.determiner:
             return _ALONE
@@ -138,7 +134,7 @@ def _back(previous: str, then: str) -> PossessiveReading:
 
 def _number(previous: str, after: list[str]) -> PossessiveReading:
     """took her three years, hit her 26 times, died two years later; but: her two daughters."""
-    then, behind = _at(after, 1), _at(after, 2)
+    then, behind = after[1], after[2]
     if previous in words.TAKE_TIME or (previous in words.GIVE and _ends(behind)):
         return _ALONE
     if then == "of" or then == "times" or (then in words.TIMES and behind in words.LATER):
@@ -148,15 +144,15 @@ def _number(previous: str, after: list[str]) -> PossessiveReading:
 
 def _degree(previous: str, following: str, after: list[str]) -> PossessiveReading:
     """paid her well; her very talented sister, but: thinks her very talented."""
-    then = _at(after, 1)
+    then, behind = after[1], after[2]
     if following in ("best", "worst") and (previous in words.TRY or previous in words.CLOSED):
         return _DETERMINER  # did her best, at his worst
     if following == "most" and then == "well":
         return _DETERMINER
     if _ends(then) and then != "and":
         return _ALONE if following not in ("first", "second", "third", "last", "best") else _LIKELY_ALONE
-    if following in ("very", "so", "too", "quite", "rather") and _ends(_at(after, 2)):
-        return _ALONE if _at(after, 2) != "and" else _LIKELY_ALONE
+    if following in ("very", "so", "too", "quite", "rather") and _ends(behind):
+        return _ALONE if behind != "and" else _LIKELY_ALONE
     return _LIKELY_DETERMINER
 
 
@@ -164,10 +160,6 @@ def _stem(token: str) -> str:
     """he'd and he’s are he; don't stays."""
     head = re.split(r"['’]", token)[0]
     return head if head in words.CLOSED else token
-
-
-def _at(tokens: list[str], place: int) -> str:
-    return tokens[place] if place < len(tokens) else "."
 
 
 def _ends(token: str) -> bool:

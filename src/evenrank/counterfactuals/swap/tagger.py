@@ -44,14 +44,11 @@ def _model() -> Any:
     return spacy.load(_package() or MODEL, exclude=list(_NOT_NEEDED))
 
 
-def determiners(sentences: Iterable[tuple[str, list[int]]]) -> Iterator[list[bool | None]]:
-    """For each sentence, whether the ``her`` at each of its places belongs to a noun.
+def determiners(sentences: Iterable[tuple[str, int]]) -> Iterator[bool | None]:
+    """For each sentence, whether the ``her`` at a place of it belongs to a noun.
 
     None where spaCy sees no pronoun there: a word glued to the next, a slip of the tagger.
     """
-    for document, places in _model().pipe(sentences, as_tuples=True, batch_size=_BATCH):
-        tags = {token.idx: token.tag_ for token in document}
-        yield [
-            None if (tag := tags.get(place)) not in (_POSSESSIVE, _PERSONAL) else tag == _POSSESSIVE
-            for place in places
-        ]
+    for document, place in _model().pipe(sentences, as_tuples=True, batch_size=_BATCH):
+        tag = next((token.tag_ for token in document if token.idx == place), None)
+        yield tag == _POSSESSIVE if tag in (_POSSESSIVE, _PERSONAL) else None
