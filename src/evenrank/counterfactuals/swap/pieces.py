@@ -94,35 +94,36 @@ class JsonLines(LineCollection):
 
     def swapped(self, index: int, blocks: BlockSwapper) -> Piece:
         block = self._block(index)
-        lines: list[str] = []
-        values: list[tuple[int, str, str]] = []
-        for line, members in self._objects(block):
-            own = {field: members.get(field) for field in self._fields}
-            values += [(len(lines), field, value) for field, value in own.items() if isinstance(value, str)]
-            lines.append(line)
+        lines = bytes(block.data[block.begin : block.end]).split(b"\n")
+        objects = dict(self._objects(block, lines))
+        values = [
+            (row, field, members[field])
+            for row, members in objects.items()
+            for field in self._fields
+            if isinstance(members.get(field), str)
+        ]
         news, tally = swap_strings(blocks, [value for _, _, value in values])
         changed: dict[int, dict[str, str]] = {}
-        for (number, field, value), new in zip(values, news, strict=True):
+        for (row, field, value), new in zip(values, news, strict=True):
             if new != value:
-                changed.setdefault(number, {})[field] = new
-        for number, fields in changed.items():
-            lines[number] = _replaced(lines[number], fields, blocks.swapper)
-        raw = bytes(block.data[0 if index == 0 else block.begin : block.end])
-        counts = SwapCounts(len(lines), len(changed), 1, block.bytes_read, tally)
-        return Piece(_lines(_joined(raw, lines)), counts, block.digest)
+                changed.setdefault(row, {})[field] = new
+        for row, fields in changed.items():
+            lines[row] = _replaced(lines[row].decode(), fields, blocks.swapper).encode()
+        mark = bytes(block.data[: block.begin]) if index == 0 else b""
+        counts = SwapCounts(len(objects), len(changed), 1, block.bytes_read, tally)
+        return Piece(_lines(mark + b"\n".join(lines)), counts, block.digest)
 
-    def _objects(self, block: Block) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The lines that hold something, and the object in each."""
+    def _objects(self, block: Block, lines: list[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The lines that hold something, by number, and the object in each."""
         problems: list[Problem] = []
         at = block.begin
-        for raw in bytes(block.data[block.begin : block.end]).split(b"\n"):
+        for row, raw in enumerate(lines):
             if raw.strip():
                 try:
-                    line = raw.decode()
-                    members = json.loads(line)
+                    members = json.loads(raw.decode())
                     if not isinstance(members, dict):
                         raise ValueError("expected an object {...}")
-                    yield line, members
+                    yield row, members
                 except UnicodeDecodeError as error:
                     problems.append(unsound_line(self._line(block, at), block.offset + at + error.start))
                 except (ValueError, RecursionError) as error:
@@ -177,16 +178,6 @@ def _as_json(new: str, written: str, swapper: Swapper) -> str:
         ]
         done = end
     return "".join([*pieces, written[done:]])
-
-
-def _joined(raw: bytes, lines: list[str]) -> bytes:
-    """The lines of a block with new ones in the place of those that hold something."""
-    new = iter(lines)
-    mark = raw[:3] if raw.startswith(b"\xef\xbb\xbf") else b""
-    return mark + b"\n".join(
-        next(new).encode("utf-8", "surrogatepass") if line.strip() else line
-        for line in raw[len(mark) :].split(b"\n")
-    )
 
 
 def swapped_documents(fetch: Fetch, blocks: BlockSwapper, output: str, name: str) -> Piece:

@@ -72,22 +72,16 @@ def _swap(job: SwapJob, partition: Partition, path: Path) -> Record:
             return piece.digest, piece.counts.documents
 
         def pieces(collection: Documents, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
-            return (partial(keep, swapped) for swapped in _pieces(job, collection, stretch, blocks))
+            first, last, _ = stretch.pieces
+            if isinstance(collection, (TsvLines, JsonLines)):
+                for index in range(first, len(collection) if last is None else last):
+                    yield partial(keep, partial(collection.swapped, index, blocks))
+            else:
+                for fetch in collection.pieces(first, last):
+                    yield partial(keep, partial(swapped_documents, fetch, blocks, job.output, job.name))
 
         stretches = read_partition(job, partition, pieces)
     return {**counts.to_record(), "stretches": stretches, "part": sealed(path)}
-
-
-def _pieces(
-    job: SwapJob, collection: Documents, stretch: FileStretch, blocks: BlockSwapper
-) -> Iterator[Callable[[], Piece]]:
-    first, last, _ = stretch.pieces
-    if isinstance(collection, (TsvLines, JsonLines)):
-        for index in range(first, len(collection) if last is None else last):
-            yield partial(collection.swapped, index, blocks)
-        return
-    for fetch in collection.pieces(first, last):
-        yield partial(swapped_documents, fetch, blocks, job.output, job.name)
 
 
 _made: dict[str, BlockSwapper] = {}
