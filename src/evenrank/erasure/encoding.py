@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Array
 from evenrank.erasure.vector_files import VectorSource, array_blocks
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import as_encoder, checked, longest_first
+from evenrank.evidence.polarise.encoders import as_encoder
+from evenrank.evidence.polarise.encoding import encoded
 from evenrank.evidence.polarise.model_modules import COSINE
-from evenrank.ids import as_strings, positions
+from evenrank.ids import as_strings
 
 TEXTS_AT_ONCE = 1024
 
@@ -44,21 +45,18 @@ def encode_documents(
             stacklevel=2,
         )
     kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
-    ids, place = list(texts), positions(longest_first(dict.fromkeys(texts.values())))
-    different, blocks = list(place), []
+    ids, place, blocks = list(texts), dict[str, int](), list[Array]()
+    different = {text: text for text in texts.values()}  # errors name the text itself
     if progress is not None:
         progress("encoding documents", 0, len(different))  # the first texts take long: the model is loaded
-    for begin in range(0, len(different), TEXTS_AT_ONCE):
-        block = different[begin : begin + TEXTS_AT_ONCE]
-
-        def encode(missing: list[str]) -> Floats:
-            return checked(made.encode(missing), missing, source=made.name, zero=True)
-
-        vectors = encode(block) if kept is None else kept.encode(block, encode)
+    for block, vectors in encoded(
+        different, made, cache=kept, source=made.name, zero=True, at_once=TEXTS_AT_ONCE
+    ):
+        place.update(zip(block, range(len(place), len(place) + len(block)), strict=True))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         blocks.append((vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32))
         if progress is not None:
-            progress("encoding documents", begin + len(block), len(different))
+            progress("encoding documents", len(place), len(different))
     table = np.concatenate(blocks)[[place[text] for text in texts.values()]]
     return VectorSource(
         name, len(table), table.shape[1], partial(array_blocks, table), lambda: as_strings(ids)

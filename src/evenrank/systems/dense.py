@@ -16,9 +16,9 @@ from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
 from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder, checked, longest_first
+from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder
+from evenrank.evidence.polarise.encoding import encoded
 from evenrank.evidence.polarise.model_modules import COSINE, DOT
-from evenrank.evidence.polarise.spread import encoding
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
@@ -79,7 +79,7 @@ class Dense:
         similarity: str | None = None,
     ) -> None:
         self._encoder = as_encoder(encoder, batch=batch)
-        self._given, self._batch, self._on = encoder, batch, on
+        self._on = on
         if eraser is not None:
             check_eraser(eraser, encoder)
         self._eraser, self._erase_queries = eraser, erase_queries
@@ -146,29 +146,20 @@ class Dense:
         if len(known) > TEXTS_KEPT:
             known.clear()
         named = {text: identifier for identifier, text in texts.items() if text not in known}
-        fresh = longest_first(named)
-        blocks = [fresh[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(fresh), TEXTS_AT_ONCE)]
         done = 0
-        with encoding(side.encoder, blocks, self._given, self._batch, side.cache, on) as encoder:
-            for block in blocks:
-                vectors = self._block(block, [named[text] for text in block], encoder, side.cache)
-                known.update(zip(block, vectors.astype(np.float32), strict=True))
-                done += len(block)
-                if self._progress is not None:
-                    self._progress(what, done, len(fresh))
+        for block, vectors in encoded(
+            named, side.encoder, cache=side.cache, on=on, at_once=TEXTS_AT_ONCE, source=self.name, zero=True
+        ):
+            known.update(zip(block, vectors.astype(np.float32), strict=True))
+            done += len(block)
+            if self._progress is not None:
+                self._progress(what, done, len(named))
         table = np.stack([known[text] for text in texts.values()]).astype(np.float64)
         if self._sets_lengths or self.similarity == DOT:
             return table
         lengths = np.linalg.norm(table, axis=1, keepdims=True)
         # a text without a word that the model knows is like no other: its cosine is 0
         return table / np.where(lengths > 0, lengths, 1.0)
-
-    def _block(self, block: list[str], ids: list[str], encoder: Encoder, cache: VectorCache | None) -> Floats:
-        def encode(missing: list[str]) -> Floats:
-            names = ids if len(missing) == len(ids) else missing
-            return checked(encoder.encode(missing), names, source=self.name, zero=True)
-
-        return encode(block) if cache is None else cache.encode(block, encode)
 
 
 def check_similarity(found: str, name: str, *, erases: bool) -> None:

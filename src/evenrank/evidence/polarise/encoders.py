@@ -32,7 +32,8 @@ class Encoder:
     ``identity`` is what vectors are kept under; None for a callable, of which nobody knows when it changes.
     ``encode`` is for documents, and for queries too unless there is ``encode_queries``. With ``sets_lengths``
     vectors are compared as they are, since the model itself changes them after it brought them to length 1.
-    ``similarity`` says how the model's makers compare them.
+    ``similarity`` says how the model's makers compare them. ``made_of`` is the name or folder, and the batch,
+    that ``as_encoder`` makes it of in another process; without it ``encode`` itself is sent there.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Encoder:
     encode_queries: Encode | None = None
     sets_lengths: bool = False
     similarity: Callable[[], str] = lambda: COSINE
+    made_of: tuple[str, int] | None = None
 
     @property
     def for_queries(self) -> Encoder:
@@ -57,10 +59,14 @@ def as_encoder(given: Any, *, batch: int = 32) -> Encoder:
         return given
     if callable(given):
         return Encoder(getattr(given, "__name__", type(given).__name__), given)
-    if isinstance(given, str) and given == WORDLLAMA and not Path(WORDLLAMA).is_dir():
-        return _wordllama()
     if isinstance(given, (str, os.PathLike)):
-        return _sentence_transformer(str(given), batch)
+        folder = Path(given).expanduser()
+        is_there = folder.is_dir()
+        found = (
+            _wordllama() if given == WORDLLAMA and not is_there else _sentence_transformer(str(given), batch)
+        )
+        # workers need not stand in the same folder
+        return replace(found, made_of=(str(folder.resolve() if is_there else given), batch))
     raise InputTypeError(
         f"an encoder is a callable, the name or folder of a sentence-transformers model, {MINILM!r}, "
         f"or vectors: a .npy or Parquet file, a dict {{document: vector}}; got {type(given).__name__}"
@@ -197,12 +203,7 @@ def minilm_folder() -> Path:
 
 
 def checked(
-    vectors: Any,
-    documents: Sequence[str],
-    width: int | None = None,
-    source: str = "the encoder",
-    *,
-    zero: bool = False,
+    vectors: Any, documents: Sequence[str], source: str = "the encoder", *, zero: bool = False
 ) -> Floats:
     """Vectors of documents as (N, D), with one clear error for what cannot be used.
 
@@ -218,10 +219,6 @@ def checked(
     if table.ndim != 2 or len(table) != count or table.shape[1] == 0:
         raise DataError(
             f"{source} gave an array of {table.shape} for {count} documents, but it must be ({count}, width)"
-        )
-    if width is not None and table.shape[1] != width:
-        raise DataError(
-            f"{source} gave vectors of width {table.shape[1]} and of width {width}, which do not compare"
         )
     broken = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(broken):

@@ -16,18 +16,16 @@ from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table
 from evenrank.evidence.polarise.axes import Axes, fit_axes, orientation, project, without_direction
 from evenrank.evidence.polarise.cache import VectorCache
 from evenrank.evidence.polarise.chance import right_by_text
-from evenrank.evidence.polarise.encoders import MINILM, as_encoder, checked, longest_first
+from evenrank.evidence.polarise.encoders import MINILM, as_encoder
+from evenrank.evidence.polarise.encoding import encoded
 from evenrank.evidence.polarise.held_out import FittedQuery
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
-from evenrank.evidence.polarise.spread import encoding
 from evenrank.evidence.polarise.vectors import as_vectors
-from evenrank.ids import positions
 from evenrank.tables import Table
 
 Progress = Callable[[int, int], None]
 """Called with how many texts are encoded, of how many."""
 
-TEXTS_AT_ONCE = 512
 SHUFFLES = 1000  # of labels, for the accuracy by chance
 NO_DOCUMENTS = "no documents to fit an axis to"
 
@@ -283,25 +281,13 @@ def _encoded(
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    texts = longest_first(names)
-    blocks = [texts[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(texts), TEXTS_AT_ONCE)]
     kept = None if cache is None or own.identity is None else VectorCache(cache, own.identity)
+    place: dict[str, int] = {}
     found: list[Floats] = []
-    with encoding(own, blocks, given, batch, kept, on) as encoder:
-        for block in blocks:
-            width = found[0].shape[1] if found else None
-
-            def encode(wanted: list[str], width: int | None = width) -> Floats:
-                ids = [names[text] for text in wanted]
-                return checked(encoder.encode(wanted), ids, width, f"encoder {encoder.name!r}")
-
-            found.append(encode(block) if kept is None else kept.encode(block, encode))
-            if found[-1].shape[1] != found[0].shape[1]:
-                raise DataError(
-                    f"{cache}: holds vectors of {encoder.name!r} of widths {found[0].shape[1]} and "
-                    f"{found[-1].shape[1]}, which do not compare: use another folder"
-                )
-            if progress is not None:
-                progress(sum(map(len, found)), len(texts))
-    everything, place = np.concatenate(found), positions(texts)
+    for block, vectors in encoded(names, own, cache=kept, on=on):
+        place.update(zip(block, range(len(place), len(place) + len(block)), strict=True))
+        found.append(vectors)
+        if progress is not None:
+            progress(len(place), len(names))
+    everything = np.concatenate(found)
     return [everything[[place[text] for text in part.texts or ()]] for part in parts]
