@@ -102,9 +102,9 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = Non
         help="the groups that documents belong to: an attribute and its file, fields of --documents "
         "(seller,country), or NAME=words for the groups of the word counts; may be repeated. Options: "
         "ordinal, "
-        "multilabel, full, own, votes, error=RATES, values=a,b, even=BOTH, ignore=OTHER, column=, format=, "
-        "document=, query=, share=, rater=; of judgements: intents[:probabilities=FILE] or iteration, the "
-        "second column",
+        "multilabel, full, own, votes, error=RATES, values=a,b, even=BOTH, ignore=OTHER, bins=4 or "
+        "bins=10,50 (numbers as ordered groups), column=, format=, document=, query=, share=, rater=; of "
+        "judgements: intents[:probabilities=FILE] or iteration, the second column",
     )  # fmt: skip
     known.add_argument(
         "--target", type=option(target_of), action="append", metavar="NAME=TARGET",

@@ -29,7 +29,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
 _LISTS = ("values", "even", "ignore")
 _NAMES = ("column", "format", "probabilities", "error", "unit")
 _COLUMNS = ("document", "query", "share", "rater")
-_SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS)
+_SETTINGS = (*_LISTS, *_NAMES, *_COLUMNS, "bins")
 AVERAGED = "averaged"  # the mean of the relevant documents' shares and of those behind the colon
 _ALSO = {"catalogue": "collection", "candidates": "pool", "equal": "uniform"}  # what an audit calls them
 _KINDS = ("uniform", "present", "pool", "collection", "relevance")
@@ -99,13 +99,27 @@ def _options(written: list[str], text: str) -> dict[str, Any]:
             continue
         if not given or (key in _LISTS and not all(item.strip() for item in given.split(","))):
             raise ParameterError(f"{key}= names nothing in {text!r}")
-        if key in _LISTS:
+        if key == "bins":
+            options[key] = _bins(given, text)
+        elif key in _LISTS:
             options[key] = [item.strip() for item in given.split(",")]
         elif key in _COLUMNS:
             options.setdefault("columns", {})[key] = given
         else:
             options[key] = given
     return options
+
+
+def _bins(given: str, text: str) -> int | list[float]:
+    """``4`` groups of about the same size, or ``10,50`` edges between groups; ``50,`` is one edge."""
+    if given.isdecimal():
+        return int(given)
+    try:
+        return [float(edge) for edge in given.removesuffix(",").split(",")]
+    except ValueError:
+        raise ParameterError(
+            f"bins= is a number of groups, as bins=4, or the edges between them, as bins=10,50; got {text!r}"
+        ) from None
 
 
 def target_of(text: str) -> TargetOption:

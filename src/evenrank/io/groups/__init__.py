@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -14,10 +15,11 @@ import pyarrow.compute as pc
 from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
-from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, distinct, encode_first_seen, take
 from evenrank.io.column_names import SharedColumns, listed
 from evenrank.io.derived_groups import ID, StoredGroups, stored_groups
+from evenrank.io.groups.bins import checked_bins, refuse_quantities
 from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.line_files import READERS, nothing
 from evenrank.io.groups.shards import entries_of_files, is_several_tables
@@ -53,6 +55,7 @@ def read_groups(
     votes: bool = False,
     column: str | None = None,
     unit: str | Mapping[str, str] | None = None,
+    bins: int | Sequence[float] | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Membership:
@@ -89,6 +92,10 @@ def read_groups(
     ``unit`` is the column of what labels belong to, as the seller whose size is the label of all its
     products, or a dict ``{document: unit}``. Verdicts count such labels once for each unit.
 
+    With ``bins`` the column has numbers, as prices, which become groups in their order: ``bins=4`` makes four
+    of about the same size, in which equal numbers stay together, and ``bins=[10, 50]`` those below 10, from
+    10 to below 50, and from 50. A document without a number has no group.
+
     A Parquet file or folder of groups that were derived from words (``evenrank scan --field groups``) has the
     target of its lexicon unless another is named. ``values`` are then its groups in another order, and
     options that are for labels are refused. Of more than 131,072 documents only those are read that a run
@@ -108,20 +115,32 @@ def read_groups(
     if isinstance(values, str):
         raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     file = as_source(source)
+    if bins is not None:
+        bins = checked_bins(name, bins)
+        of_labels = {
+            "values": values, "multilabel": multilabel, "even": even, "ignore": ignore,
+            "unlabelled": unlabelled, "votes": votes,
+        }  # fmt: skip
+        if given := [option for option, value in of_labels.items() if value]:
+            raise ParameterError(f"attribute {name!r}: bins= is for numbers, and {given[0]}= is for labels")
+        ordinal = True
     if unit is not None:
         owners = _units(source, unit, format, columns)
         found = read_groups(
             source, name, values=values, ordinal=ordinal, target=target, multilabel=multilabel, split=split,
-            even=even, ignore=ignore, unlabelled=unlabelled, votes=votes, column=column, format=format,
-            columns=columns,
+            even=even, ignore=ignore, unlabelled=unlabelled, votes=votes, column=column, bins=bins,
+            format=format, columns=columns,
         )  # fmt: skip
         return replace(found, unit=owners)
     if votes and (multilabel or unlabelled is not None):
         raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
-    asked = Asked(name, values, multilabel, column, columns or {}, votes)
+    asked = Asked(name, values, multilabel, column, columns or {}, votes, bins)
     derived = None if file is None or file.path is None else stored_groups(file.path)
     if derived is not None:
-        labels = {"ignore": ignore, "even": even, "unlabelled": unlabelled, "column": column, "votes": votes}
+        labels: dict[str, Any] = {
+            "ignore": ignore, "even": even, "unlabelled": unlabelled, "column": column, "votes": votes,
+            "bins": bins,
+        }  # fmt: skip
         _check_derived(derived, [option for option, given in labels.items() if given], format, asked)
         return _of_derived(derived, asked, ordinal, target, split)
     if is_several_tables(source, format):
@@ -133,6 +152,8 @@ def read_groups(
     else:
         entries = _of_object(source, asked)
     named = values is not None or entries.order is not None
+    if not named and entries.shares is None:
+        refuse_quantities(distinct(entries.values), name, name if file is None else file.name)
     entries = _without_labels(entries, even_labels(ignore), name)
     if votes:
         entries = shares_of_votes(entries)
@@ -155,7 +176,9 @@ def _units(
     if file is not None and file.path is None:
         raise ParameterError(f"{file.name}: unit= reads a file twice: give the path of a file")
     try:
-        return read_groups(source, unit, column=unit, format=format, columns=columns)
+        with warnings.catch_warnings():  # that numbers may be quantities: sellers have numbers, too
+            warnings.simplefilter("ignore", EvenrankWarning)
+            return read_groups(source, unit, column=unit, format=format, columns=columns)
     except DataError as error:
         raise DataError(str(error).replace("for the value", f"for unit={unit}")) from None
 
@@ -203,6 +226,8 @@ def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
         return table_entries(opened(file, format), asked)
     if asked.votes:
         raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
+    if asked.bins is not None:
+        raise ParameterError(f"{file.name}: bins= is for a column of a table, and a {format} file has none")
     if asked.column is not None or asked.own_columns:
         raise ParameterError(
             f"{file.name}: columns= applies only to tables: a {format} file has no named columns"
@@ -223,7 +248,7 @@ def _of_object(value: object, asked: Asked) -> Entries:
         value = to_dict()  # as a Series of pandas
     if not isinstance(value, Mapping):
         raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(value).__name__}")
-    return mapping_entries(value, asked.name)
+    return mapping_entries(value, asked)
 
 
 def _without_labels(entries: Entries, ignore: frozenset[str], name: str) -> Entries:

@@ -130,13 +130,9 @@ def wide_entries(
 ) -> tuple[Int64s, pa.LargeStringArray, Floats]:
     """One column a value; a row whose cells are all empty has none."""
     columns = [one_array(frame.column(name)) for name in names]
-    gaps = np.logical_and.reduce([_gaps(column) for column in columns])  # (R,)
+    gaps = np.logical_and.reduce([empty_cells(column) for column in columns])  # (R,)
     if gaps.any():
-        stand_in = "0" if frame.text else 0
-        columns = [
-            [stand_in if gap else cell for gap, cell in zip(gaps.tolist(), _listed(column), strict=True)]
-            for column in columns
-        ]
+        columns = [filled(column, gaps, text=frame.text) for column in columns]
     matrix = np.stack(
         [
             score_cells(column, report, f"the share of {name}", text=frame.text)
@@ -172,14 +168,14 @@ def _first_cell(column: Any) -> Any:
     """The first cell that is not empty, or None; a long column is not looked at as a whole."""
     for begin in range(0, len(column), _CELLS_AT_ONCE):
         part = one_array(column[begin : begin + _CELLS_AT_ONCE])
-        there = np.flatnonzero(~_gaps(part))
+        there = np.flatnonzero(~empty_cells(part))
         if len(there):
             cell = part[int(there[0])]
             return cell.as_py() if isinstance(cell, pa.Scalar) else cell
     return None
 
 
-def _gaps(column: Any) -> npt.NDArray[np.bool_]:
+def empty_cells(column: Any) -> npt.NDArray[np.bool_]:
     if isinstance(column, pa.Array):
         gaps = pc.is_null(column)
         if is_text(column.type):
@@ -190,5 +186,8 @@ def _gaps(column: Any) -> npt.NDArray[np.bool_]:
     return np.array([is_missing(cell) or (isinstance(cell, str) and not cell.strip()) for cell in column])
 
 
-def _listed(column: Any) -> list[Any]:
-    return column.to_pylist() if isinstance(column, pa.Array) else list(column)
+def filled(column: Any, where: npt.NDArray[np.bool_], *, text: bool) -> list[Any]:
+    """The cells with a 0 at those rows (R,)."""
+    cells = column.to_pylist() if isinstance(column, pa.Array) else list(column)
+    stand_in = "0" if text else 0
+    return [stand_in if empty else cell for empty, cell in zip(where.tolist(), cells, strict=True)]

@@ -14,6 +14,7 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings
 from evenrank.io.cells import id_cells, is_missing, query_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
+from evenrank.io.groups.bins import Bins, binned, refuse_fractions
 from evenrank.io.groups.entries import (
     Entries,
     begins_with_number,
@@ -43,6 +44,7 @@ class Asked:
     column: str | None
     columns: Mapping[str, str]
     votes: bool = False  # each row is the label of one rater
+    bins: Bins | None = None  # the column has numbers, which become ordered groups
 
     @property
     def own_columns(self) -> dict[str, str]:
@@ -51,14 +53,16 @@ class Asked:
         return {role: name for role, name in self.columns.items() if not (shared and role == "document")}
 
 
-def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
+def mapping_entries(mapping: Mapping[Any, Any], asked: Asked) -> Entries:
+    name = asked.name
     nested = [isinstance(inner, Mapping) for inner in mapping.values()]
     if any(nested) and not all(nested):
         raise InputTypeError(
             f"{name}: groups are {{document: value}} or {{query: {{document: value}}}}, not a mix of both"
         )
     by_query = any(nested)
-    if by_query and any(_is_share(cell) for inner in mapping.values() for cell in inner.values()):
+    of_queries = mapping.values() if by_query and asked.bins is None else ()
+    if any(_is_share(cell) for inner in of_queries for cell in inner.values()):
         raise InputTypeError(
             f"{name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: shares "
             "of values are a table with one column for each value, or rows for Membership.build"
@@ -76,7 +80,12 @@ def mapping_entries(mapping: Mapping[Any, Any], name: str) -> Entries:
         query_cells([query for query, *_ in cells], report).cast(pa.large_string()) if by_query else None
     )
     report.subject = _naming(documents)
-    rows, values, shares = label_entries([cell for *_, cell in cells], report)
+    labels = [cell for *_, cell in cells]
+    if asked.bins is not None:
+        rows, values, order = binned(labels, name, asked.bins, report, text=False)
+        return Entries(documents, queries, rows, values, None, report, order)
+    refuse_fractions(labels, name, name)
+    rows, values, shares = label_entries(labels, report)
     report.check()
     return Entries(documents, queries, rows, values, shares, report)
 
@@ -100,6 +109,9 @@ def table_entries(frame: NamedTable, asked: Asked) -> Entries:
     order, shares = None, None
     if "value" in chosen:
         labels = frame.column(chosen["value"])
+        if asked.bins is not None:
+            rows, values, order = binned(labels, chosen["value"], asked.bins, report, text=frame.text)
+            return Entries(documents, queries, rows, values, None, report, order)
         perhaps_share = "share" not in chosen and begins_with_number(labels, text=frame.text)
         wide = wide_not_labels(frame, chosen) if perhaps_share else ()
         if wide:
@@ -108,11 +120,18 @@ def table_entries(frame: NamedTable, asked: Asked) -> Entries:
                 f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
                 f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
             )
+        if not asked.votes:
+            refuse_fractions(labels, chosen["value"], source)
         rows, values, shares = label_entries(labels, report)
         if "share" not in chosen and shares is None:
             report.hint = _once(lambda: unused_shares(frame, chosen))
         if "share" in chosen and shares is None:
             shares = share_column(frame, chosen["share"], rows, report)
+    elif asked.bins is not None:
+        raise DataError(
+            f"{source}: no column of numbers for {asked.name!r}; the columns found are "
+            f"{listed(frame.names)}: name it with column=... (in the shell FILE:column=NAME)"
+        )
     else:
         order = _value_columns(frame, asked, chosen, source)
         rows, values, shares = wide_entries(frame, order, report)
