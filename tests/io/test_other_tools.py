@@ -104,7 +104,9 @@ def test_a_query_that_is_a_text_is_the_same_in_every_file(
     lamp = next(iter(run))
     assert " " not in lamp
     assert run.to_dict() == {lamp: {"a": 2.0, "b": 1.0}, "rug": {"a": 1.0}}
-    assert read_run({"red lamp": {"a": 1.0}}).to_dict() == {lamp: {"a": 1.0}}
+    assert list(read_run({"red lamp": {"a": 1.0}})) == [
+        "red lamp"
+    ]  # keys in Python are ids, whatever they hold
     judged = {"search term": ["red lamp", "rug"], "sku": ["a", "a"]}
     assert list(read_qrels(pl.DataFrame({**judged, "rating": [1, 0]}))) == [lamp, "rug"]
     assert read_polarity(pd.DataFrame({**judged, "polarity": [1.0, 0.5]})).query_ids == (lamp, "rug")

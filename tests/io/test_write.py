@@ -106,8 +106,7 @@ def test_ids_that_no_field_can_hold(query: str, tmp_path: Path) -> None:
     assert names(tmp_path) == []
     write_run(run, tmp_path / "x.parquet")
     back = read_run(tmp_path / "x.parquet")
-    assert back.to_dict() == read_run({query: {"d": 1.0}}).to_dict()  # words get an id
-    assert (list(back) == [query]) == (" " not in query)
+    assert (back == run) == (" " not in query)  # words get an id in a file
 
 
 @pytest.mark.parametrize("identifier", ["a\tb", "a\nb", "a\x01"])

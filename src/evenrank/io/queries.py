@@ -210,7 +210,7 @@ def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, *, nameable:
     others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
     if not asked:
         raise DataError(f"{name}: holds no query id")
-    words = spelled(query) in SEARCHED or hold_words(asked)
+    words = not frame.by_keys and (spelled(query) in SEARCHED or hold_words(asked))
     if text is None and words:
         found = _of_words(name, asked, others, query)
         return replace(found, weight_column=weight, lines=frame.report.lines)

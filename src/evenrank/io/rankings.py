@@ -17,7 +17,7 @@ from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io import trec
-from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
+from evenrank.io.cells import grade_cells, id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
 from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.layout import BY_INTENT, Columns, Layout
@@ -244,7 +244,8 @@ def _of_mapping(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tupl
             values.extend(group.values())
     if not mapping:
         raise layout.nothing(source, "the mapping is empty")
-    query_ids, doc_ids = query_cells(queries, report), id_cells(documents, "document", report)
+    query_ids = id_cells(queries, "query", report).dictionary_encode()  # keys stay as they are
+    doc_ids = id_cells(documents, "document", report)
     intent_ids = id_cells(intents, "intent", report) if layout.intent else None
     numeric = score_cells(values, report) if layout.value_name == "score" else grade_cells(values, report)
     report.check()

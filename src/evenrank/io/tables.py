@@ -109,7 +109,10 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
         raise InputTypeError(f"{name}: some of the values are dictionaries, and some are not")
     used = list(names[-widths.pop() :])
     return NamedTable(
-        used, lambda column: [row[used.index(column)] for row in rows], report=RowProblems(name)
+        used,
+        lambda column: [row[used.index(column)] for row in rows],
+        report=RowProblems(name),
+        by_keys=True,
     )
 
 
@@ -145,7 +148,7 @@ def read_roles(
 
 def _checked(table: NamedTable, column: str, role: Role) -> Any:
     cells, called = table.column(column), role.called or role.name
-    if role.cells == "query":
+    if role.cells == "query" and not table.by_keys:
         return query_cells(cells, table.report)
     if role.cells == "number":
         return score_cells(cells, table.report, called, text=table.text)

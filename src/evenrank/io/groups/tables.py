@@ -76,9 +76,7 @@ def mapping_entries(mapping: Mapping[Any, Any], asked: Asked) -> Entries:
         raise nothing(name, "the mapping is empty")
     report = RowProblems(name, place=lambda row: f"query {cells[row][0]!r}" if by_query else "")
     documents = id_cells([document for _, document, _ in cells], "document", report)
-    queries = (
-        query_cells([query for query, *_ in cells], report).cast(pa.large_string()) if by_query else None
-    )
+    queries = id_cells([query for query, *_ in cells], "query", report) if by_query else None
     report.subject = _naming(documents)
     labels = [cell for *_, cell in cells]
     if asked.bins is not None:
