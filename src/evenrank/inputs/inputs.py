@@ -35,6 +35,7 @@ from evenrank.inputs.coerce import (
     sources_by_name,
     with_combined,
 )
+from evenrank.inputs.one_name import with_one_name
 from evenrank.inputs.query_weights import as_query_weights
 
 
@@ -113,6 +114,10 @@ class Inputs:
     query_weights: Mapping[str, float] | None = None
     documents: Any = None
     categories: Mapping[str, str | Iterable[str]] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in with_one_name(self).items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, run: Any, **known: Any) -> Inputs:
