@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenrank.data.runset import RunSet
@@ -24,9 +25,7 @@ _IDS = ("query_ids", "row_queries")  # the fields in which a source has them
 def with_one_name(inputs: Inputs) -> dict[str, Any]:
     """The fields of ``inputs`` that change, so that every query has one name."""
     lists = _lists_of_queries(inputs)
-    if not any(
-        " " in "\n".join(map(str, queries)) for queries in lists
-    ):  # as nearly always, and told at once
+    if " " not in "\n".join(map(str, chain(*lists))):  # as nearly always, and told at once
         return {}
     called = set().union(*lists)
     words = (query for query in called if isinstance(query, str) and hold_words([query]))
