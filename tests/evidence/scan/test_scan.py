@@ -238,6 +238,7 @@ ids = st.text("019aé", min_size=1, max_size=20) | st.sampled_from(["12345678", 
 @given(st.lists(ids, min_size=1, max_size=8), st.booleans())
 @example(["12345678", "12345679"], True)
 @example(["9", "10", "11"], True)
+@example(["ab", "b", "ab"], False)
 def test_an_id_that_is_there_twice_is_found_in_any_order(names: list[str], order: bool) -> None:
     names = sorted(names, key=lambda name: (len(name.encode()), name.encode())) if order else names
     documents = [(name, "he") for name in names]
