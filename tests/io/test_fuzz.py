@@ -11,7 +11,7 @@ from typing import Any
 
 import effort
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from evenrank import read_qrels, read_run
@@ -273,6 +273,8 @@ def test_mutated_files(example: tuple[bytes, str]) -> None:
 
 @examples(FEW)
 @given(st.binary(max_size=200), KINDS)
+@example(b"\t\xef\xbb\xbf1 1 d0 0\n", "qrels")  # a byte order mark that does not begin the file
+@example(b"\xef\xbb\xbf\xef\xbb\xbf1 Q0 d0 1 1 t\n", "run")
 def test_random_bytes(data: bytes, kind: str) -> None:
     check(data, kind)
 

@@ -27,6 +27,7 @@ _SLICE = 1 << 25
 _PARSE_BLOCK = 1 << 22
 _BLANK = 32
 _RETURN = ord("\r")
+_BOM = codecs.BOM_UTF8
 _LOW = re.compile(rb"[\x00-\x20]")
 
 
@@ -122,6 +123,9 @@ def _parse_slice(buffer: pa.Buffer, layout: Layout) -> pa.Table | None:
 def _read(
     buffer: pa.Buffer, layout: Layout, delimiter: str, types: Mapping[str, pa.DataType]
 ) -> pa.Table | None:
+    if buffer.slice(0, min(buffer.size, len(_BOM))).to_pybytes() == _BOM:
+        # that of the file is gone, so this one belongs to an id: Arrow passes over the first that it sees
+        buffer = pa.py_buffer(_BOM + buffer.to_pybytes())
     try:
         return pyarrow.csv.read_csv(
             pa.BufferReader(buffer),
