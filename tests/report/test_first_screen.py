@@ -58,6 +58,19 @@ def test_every_answer_is_on_the_first_screen(browser: Any, shop_report: Path) ->
         page.close()
 
 
+def test_names_of_bars_are_not_broken_on_a_phone(browser: Any, sample_report: Any) -> None:
+    """However long the remark beside a name is."""
+    page = browser.new_page(viewport=PHONE)
+    page.goto(sample_report.path.as_uri())
+    page.evaluate(
+        "document.querySelectorAll('.bar-note').forEach(note => note.textContent = 'remark '.repeat(20))"
+    )
+    heights = [name.bounding_box()["height"] for name in page.locator(".bar-name").all()]
+    page.close()
+    assert len(heights) >= 2
+    assert max(heights) < 50
+
+
 def test_the_card_says_what_the_verdict_says(shop_report: Path, shop_audit: Any) -> None:
     verdict = shop_audit.verdicts[0]
     (small,) = [one for one in verdict.groups if one.value == "small"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def system_labels(arguments: argparse.Namespace) -> dict[str, RunLabel]:
-    """What stands behind the runs as ``:class=..``, or in the records beside them."""
+    """What is written after the runs as ``:class=..``, or in the records beside them."""
     from evenrank.comparison.audits.system_files import labelled_systems
 
     known = shared.description(arguments)

@@ -15,6 +15,7 @@ from evenrank.io.document_formats import format_of_documents
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.toml import parse_toml
+from evenrank.io.values import is_number
 
 LOOKED_AT = 1 << 16  # bytes of each file
 ROWS = 200
@@ -179,7 +180,7 @@ def _is_engine(path: Path) -> bool:
 def _of_fields(name: str, lines: list[str]) -> FoundFile | None:
     """TREC files by their number of fields: six are a run, four are judgements."""
     rows = [line.split() for line in lines]
-    if all(len(row) == 6 and _is_number(row[4]) for row in rows):
+    if all(len(row) == 6 and is_number(row[4]) for row in rows):
         return FoundFile(name, "run")
     if all(len(row) == 4 and row[3].lstrip("-").isdigit() for row in rows):
         return FoundFile(name, "intents" if len({row[1] for row in rows}) > 1 else "qrels")
@@ -253,18 +254,10 @@ def _values(rows: list[dict[str, object]], column: str) -> list[str]:
 
 def _options(values: list[str]) -> str:
     """How such a column is probably read: numbers in their order, 'both' and 'none' as no groups."""
-    if all(map(_is_number, values)):
+    if all(map(is_number, values)):
         return ":ordinal"
     even = [value for value in values if value.lower() in EVEN]
     groups = [value for value in values if value not in even]
     if not even or len(groups) < 2:
         return ""
     return f":values={','.join(sorted(groups))}:even={','.join(sorted(even))}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

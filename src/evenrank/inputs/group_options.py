@@ -56,7 +56,7 @@ class TargetOption:
 
 
 def groups_of(text: str) -> list[GroupsOption]:
-    """What stands behind ``--groups``: an attribute with its file, or fields of the documents.
+    """What ``--groups`` takes: an attribute with its file, or fields of the documents.
 
     >>> groups_of("reviews=reviews.csv:ordinal:values=few,many")
     [GroupsOption(name='reviews', path='reviews.csv', options={'ordinal': True, 'values': ['few', 'many']})]
@@ -123,7 +123,7 @@ def _bins(given: str, text: str) -> int | list[float]:
 
 
 def target_of(text: str) -> TargetOption:
-    """What stands behind ``--target``.
+    """What ``--target`` takes.
 
     >>> target_of("reviews=0.45,0.22,0.23,0.10").target
     [0.45, 0.22, 0.23, 0.1]

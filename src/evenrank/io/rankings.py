@@ -25,6 +25,7 @@ from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, check_format
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import Role, as_table, read_roles
+from evenrank.io.values import is_number
 
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), 'ir_datasets:ID', an open file, a pandas, polars or Arrow "
@@ -163,20 +164,12 @@ def _numeric(cells: Any, *, text: bool) -> bool:
     """Whether most of the cells that hold something are numbers."""
     held = [value for value in _listed(cells) if value is not None and value != ""]
     if text:
-        return 2 * sum(map(_is_number, held)) > len(held)
+        return 2 * sum(map(is_number, held)) > len(held)
     return 2 * sum(isinstance(one, numbers.Real) and not isinstance(one, bool) for one in held) > len(held)
 
 
 def _listed(cells: Any) -> list[Any]:
     return cells.to_pylist() if isinstance(cells, (pa.Array, pa.ChunkedArray)) else list(cells)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _ranks_by_row(queries: pa.DictionaryArray) -> npt.NDArray[np.float64]:

@@ -105,3 +105,12 @@ def describe_json_error(error: Exception) -> str:
     if error.doc.startswith("\ufeff"):
         return "a byte order mark stands before it: remove it, as where files were joined that begin with one"
     return f"{error.msg}: column {error.colno}"
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads it as one, also as ``nan`` or ``1_000``."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

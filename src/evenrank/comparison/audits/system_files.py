@@ -35,8 +35,8 @@ def read_systems(path: str) -> dict[str, RunLabel]:
 
 
 def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, RunLabel]:
-    """By the name of the run: what stands behind its file as ``:class=..`` and ``:system=..``, else the class
-    that ``evenrank retrieve`` recorded beside it."""
+    """By the name of the run: what follows its file as ``:class=..`` and ``:system=..``, else the class that
+    ``evenrank retrieve`` recorded beside it."""
     found = {}
     for name, (path, options) in files.items():
         kind = options.get("class") or _recorded_class(path)

@@ -28,10 +28,8 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
 def parse(content: Content, layout: Layout, name: str) -> Columns:
     """The columns of a file, or one error that lists its problems."""
     problems: list[Problem] = []
-    numbers, clean = (
-        array("q"),
-        bytearray(),
-    )  # of the lines that are rows, and these lines as ``fast`` takes them
+    numbers = array("q")  # of the lines that are rows
+    clean = bytearray()  # these lines as ``fast`` takes them
     perhaps_moved = list[tuple[int, bytes]]()
     most = len(layout.fields) - 1 if layout.rest_of_line else -1
     for number, line, flaw in numbered_lines(content):
