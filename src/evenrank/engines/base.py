@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from evenrank.errors import RemoteError, shortened
-from evenrank.io.values import ID_LIMIT
+from evenrank.io.cells import ID_LIMIT
 from evenrank.remote.secrets import Secrets
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from evenrank.errors import EvenrankError
 from evenrank.files import regular_file
+from evenrank.io.cells import is_number
 from evenrank.io.column_names import ACCEPTED, NAMES, PRODUCTS, SEARCHES, spelled, spellings
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.shards import is_many, list_shards, pattern_like
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.toml import parse_toml
-from evenrank.io.values import is_number
 
 LOOKED_AT = 1 << 16  # bytes of each file
 ROWS = 200

@@ -18,11 +18,10 @@ import pyarrow.json
 
 from evenrank.arrays import integers
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
-from evenrank.io.cells import checked_ids, id_cells, text_cells
+from evenrank.io.cells import checked_ids, describe_json_error, id_cells, quoted, text_cells
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, warn_of_bom
-from evenrank.io.values import describe_json_error, quoted
 
 _BLOCK = 1 << 22
 _LARGEST = (1 << 31) - 1  # bytes that Arrow takes at a time

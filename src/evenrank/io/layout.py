@@ -13,14 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.errors import DataError
-from evenrank.io.values import (
+from evenrank.io.cells import (
     GRADE_LIMIT,
     ID_LIMIT,
     BadValue,
     is_whole,
     long_id,
     parse_grade,
-    parse_ntcir_grade,
     parse_score,
     quoted,
 )
@@ -122,6 +121,13 @@ class Layout:
         return DataError(f"{name}: no {self.what} ({why})")
 
 
+def _ntcir_grade(text: bytes) -> int:
+    """A grade as NTCIR writes it, ``L2``, or without the L."""
+    if not is_whole(text.removeprefix(b"L")):
+        raise BadValue(f"grade {quoted(text)} is not one of L0, L1, L2, ..")
+    return parse_grade(text.removeprefix(b"L"))
+
+
 RUN = Layout(
     "ranked documents",
     ("query", "Q0", "document", "rank", "score", "tag"),
@@ -135,7 +141,7 @@ QRELS = Layout(
     "judgements", ("query", "iteration", "document", "grade"), value=3, value_name="grade", parse=parse_grade
 )
 NTCIR_QRELS = Layout(
-    "judgements", ("query", "document", "grade"), value=2, value_name="grade", parse=parse_ntcir_grade
+    "judgements", ("query", "document", "grade"), value=2, value_name="grade", parse=_ntcir_grade
 )
 DIVERSITY = Layout(
     "judgements",

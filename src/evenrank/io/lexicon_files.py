@@ -17,8 +17,8 @@ from evenrank.errors import (
     Problem,
     shortened,
 )
+from evenrank.io.cells import quoted
 from evenrank.io.table_files import NamedTable
-from evenrank.io.values import quoted
 
 _COLUMNS = ("word", "group", "partner", "weight")
 _KEYS = ("name", "groups", "targets", "partners")

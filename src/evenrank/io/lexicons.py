@@ -19,6 +19,7 @@ from evenrank.errors import (
     UnknownNameError,
 )
 from evenrank.io.atomic import atomic_write
+from evenrank.io.cells import quoted
 from evenrank.io.lexicon_files import (
     LexiconRows,
     Repeat,
@@ -30,7 +31,6 @@ from evenrank.io.lexicon_files import (
 from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.table_files import decoded
 from evenrank.io.tables import as_table
-from evenrank.io.values import quoted
 
 SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-en")
 

@@ -17,7 +17,7 @@ from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
 from evenrank.io import trec
-from evenrank.io.cells import grade_cells, id_cells, score_cells
+from evenrank.io.cells import grade_cells, id_cells, is_number, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
 from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.layout import BY_INTENT, Columns, Layout
@@ -25,7 +25,6 @@ from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, check_format
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import Role, as_table, read_roles
-from evenrank.io.values import is_number
 
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), 'ir_datasets:ID', an open file, a pandas, polars or Arrow "

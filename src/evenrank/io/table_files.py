@@ -22,9 +22,9 @@ import pyarrow.parquet
 
 from evenrank.errors import DataError, Problem, counted
 from evenrank.files import read_utf8
+from evenrank.io.cells import BadValue, describe_json_error, quoted
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
-from evenrank.io.values import BadValue, describe_json_error, quoted
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

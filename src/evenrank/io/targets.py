@@ -10,14 +10,13 @@ import pyarrow as pa
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.errors import DataError, InputTypeError, Problem
-from evenrank.io.cells import score_cells
+from evenrank.io.cells import BadValue, parse_score, score_cells
 from evenrank.io.column_names import candidates, listed
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import Role, any_table, column_of_roles, mapping_table, read_roles
 from evenrank.io.trec.careful import numbered_lines
-from evenrank.io.values import BadValue, parse_score
 
 _TABLES = ("csv", "tsv", "jsonl", "parquet")
 

@@ -22,11 +22,11 @@ from evenrank.evidence.scan.blocks import Block
 from evenrank.evidence.scan.counter import Bytes, UnsoundText
 from evenrank.evidence.scan.documents import Fetch
 from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
+from evenrank.io.cells import describe_json_error
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_lines import unsound_line
 from evenrank.io.document_tables import SCHEMA
 from evenrank.io.ranges import ByteRanges
-from evenrank.io.values import describe_json_error
 
 LINES = pa.schema([("lines", pa.large_binary())])
 SCHEMAS = {"tsv": LINES, "jsonl": LINES, "parquet": SCHEMA}

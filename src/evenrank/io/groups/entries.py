@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Floats, Int64s
 from evenrank.ids import as_strings, encode_first_seen, is_text, take
-from evenrank.io.cells import described, is_missing, one_array, score_cells
+from evenrank.io.cells import BadValue, described, is_missing, one_array, parse_score, score_cells
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
-from evenrank.io.values import BadValue, parse_score
 
 _CELLS_AT_ONCE = 1 << 12
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from evenrank.data.attribute import SHARE_TOLERANCE
 from evenrank.errors import DataError
-from evenrank.io.cells import one_array
+from evenrank.io.cells import BadValue, one_array, parse_score
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.groups.entries import holds_numbers
 from evenrank.io.table_files import NamedTable
-from evenrank.io.values import BadValue, parse_score
 
 _HEADERS = frozenset(name for names in ACCEPTED.values() for name in names) | {"id", "_id"}
 NO_HEADER = (

@@ -9,12 +9,12 @@ import numpy as np
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem, counted
 from evenrank.ids import as_strings
+from evenrank.io.cells import ID_LIMIT, BadValue, is_whole, long_id, parse_score, quoted
 from evenrank.io.groups.entries import Entries
 from evenrank.io.groups.hints import has_header, other_lines
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 from evenrank.io.trec.careful import numbered_lines
-from evenrank.io.values import ID_LIMIT, BadValue, is_whole, long_id, parse_score, quoted
 
 Values = Sequence[str] | None
 

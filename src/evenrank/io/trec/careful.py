@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
+from evenrank.io.cells import ID_LIMIT, BadValue, quoted
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.layout import BY_INTENT, NO_BLANKS, Columns, Layout
 from evenrank.io.source import Content
 from evenrank.io.trec import fast
-from evenrank.io.values import ID_LIMIT, BadValue, quoted
 
 _BLOCK = 1 << 22
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evenrank.arrays import values_of
+from evenrank.io.cells import GRADE_LIMIT, GRADE_PATTERN, ID_LIMIT
 from evenrank.io.growing_columns import GrowingCodes, GrowingNumbers, GrowingStrings
 from evenrank.io.layout import Columns, Layout, contradictions
 from evenrank.io.source import Content
-from evenrank.io.values import GRADE_LIMIT, GRADE_PATTERN, ID_LIMIT
 
 _SCAN_BLOCK = 1 << 20  # stays in the cache
 _SLICE = 1 << 25

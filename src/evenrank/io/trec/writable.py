@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings
+from evenrank.io.cells import quoted
 from evenrank.io.source import check_format, guess_format
-from evenrank.io.values import quoted
 
 WRITTEN = ("trec", "parquet")
 RUN_WRITTEN = (*WRITTEN, "csv", "tsv", "jsonl")
