@@ -11,7 +11,7 @@ from evenrank.arrays import Int64s
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError
-from evenrank.ids import StringRows, encode_first_seen, hash_strings, take
+from evenrank.ids import StringRows, hash_strings, take
 from evenrank.inputs import Inputs
 from evenrank.inputs.group_options import DOCUMENTS, WORDS, GroupsOption
 from evenrank.verdict.attributes import group_attributes
@@ -58,7 +58,7 @@ def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str
 
 def _columns(path: str, format: str | None, document: str | None) -> Iterator[tuple[str, Pairs, Int64s]]:
     """Each column of names in a table: its documents, and the code of each one's name."""
-    from evenrank.io.groups.tables import Asked, table_entries
+    from evenrank.io.groups.entries import Asked, table_entries
     from evenrank.io.tables import any_table
 
     named = {} if document is None else {"document": document}
@@ -70,14 +70,14 @@ def _columns(path: str, format: str | None, document: str | None) -> Iterator[tu
         return
     for column in table.names:
         try:
-            entries = table_entries(table, Asked(column, None, False, column, named))
+            entries = table_entries(table, Asked(column, column=column, columns=named))
         except EvenrankError:
             continue  # the column of the documents themselves, or one of numbers
-        codes, names = encode_first_seen(entries.values)
+        codes, names = entries.codes, entries.names
         if entries.shares is None and sum(map(len, names)) <= LONGEST * len(names):
             ids = take(entries.documents, entries.rows)
             pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
-            yield column, pairs, codes.astype(np.int64)
+            yield column, pairs, codes
 
 
 def _units(membership: Membership, pairs: Pairs, codes: Int64s) -> int:

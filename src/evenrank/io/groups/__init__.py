@@ -1,39 +1,43 @@
-"""Groups in: which values of an attribute documents have."""
+"""Groups in: which values of an attribute documents have.
+
+Every source becomes one table with columns of documents and values, or of documents and of a share for each
+value, and that becomes a ``Membership``.
+"""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from evenrank.arrays import integers
 from evenrank.data.attribute import Attribute, attribute_of
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_strings, distinct, encode_first_seen, take
-from evenrank.io.column_names import SharedColumns, listed
+from evenrank.ids import as_strings, take
+from evenrank.io.column_names import listed
 from evenrank.io.derived_groups import ID, StoredGroups, stored_groups
 from evenrank.io.groups.bins import checked_bins, refuse_quantities
-from evenrank.io.groups.entries import Entries
-from evenrank.io.groups.line_files import READERS, nothing
-from evenrank.io.groups.shards import entries_of_files, is_several_tables
-from evenrank.io.groups.tables import Asked, mapping_entries, opened, table_entries
-from evenrank.io.groups.votes import shares_of_votes
+from evenrank.io.groups.entries import Asked, Entries, shares_of_votes, table_entries
+from evenrank.io.groups.folders import RowsOfFiles, is_several_tables, table_of_folder
+from evenrank.io.groups.hints import NO_HEADER
+from evenrank.io.groups.lines import LINES, table_of_lines
 from evenrank.io.groups_by_need import MembershipByNeed, StoredRows
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
+from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import as_table
 
-_NO_VALUE = "is not a value of"
-_OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
 LOADED = 1 << 17  # rows of derived groups: so many take 54 MB, and all of them are at hand
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
 
+_NO_VALUE = "is not a value of"
+_OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), a folder or a pattern of tables, an open file, "
     "a pandas, polars or Arrow table, a dict {document: value} or {query: {document: value}}"
@@ -114,56 +118,53 @@ def read_groups(
         raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
     if isinstance(values, str):
         raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
-    file = as_source(source)
+    of_labels = {"even": even, "ignore": ignore, "unlabelled": unlabelled, "votes": votes}
     if bins is not None:
         bins = checked_bins(name, bins)
-        of_labels = {
-            "values": values, "multilabel": multilabel, "even": even, "ignore": ignore,
-            "unlabelled": unlabelled, "votes": votes,
-        }  # fmt: skip
-        if given := [option for option, value in of_labels.items() if value]:
-            raise ParameterError(f"attribute {name!r}: bins= is for numbers, and {given[0]}= is for labels")
         ordinal = True
-    if unit is not None:
-        owners = _units(source, unit, format, columns)
-        found = read_groups(
-            source, name, values=values, ordinal=ordinal, target=target, multilabel=multilabel, split=split,
-            even=even, ignore=ignore, unlabelled=unlabelled, votes=votes, column=column, bins=bins,
-            format=format, columns=columns,
-        )  # fmt: skip
-        return replace(found, unit=owners)
+        _refuse(name, of_labels | {"values": values, "multilabel": multilabel}, "bins= is for numbers")
     if votes and (multilabel or unlabelled is not None):
         raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
-    asked = Asked(name, values, multilabel, column, columns or {}, votes, bins)
-    derived = None if file is None or file.path is None else stored_groups(file.path)
-    if derived is not None:
-        labels: dict[str, Any] = {
-            "ignore": ignore, "even": even, "unlabelled": unlabelled, "column": column, "votes": votes,
-            "bins": bins,
-        }  # fmt: skip
-        _check_derived(derived, [option for option, given in labels.items() if given], format, asked)
-        return _of_derived(derived, asked, ordinal, target, split)
-    if is_several_tables(source, format):
-        entries = entries_of_files(cast("str | os.PathLike[str]", source), format, asked)
-    elif file is not None:
-        entries = _of_file(file, format, asked)
-    elif format is not None:
-        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
-    else:
-        entries = _of_object(source, asked)
-    named = values is not None or entries.order is not None
+    owners = None if unit is None else _units(source, unit, format, columns)
+    asked = Asked(name, values, column, columns or {}, multilabel, votes, bins)
+    file = as_source(source)
+    stored = None if file is None or file.path is None else stored_groups(file.path)
+    if stored is not None:
+        _refuse(name, of_labels | {"column": column, "bins": bins}, f"{stored.path} has shares")
+        found = _of_derived(stored, format, asked, ordinal, target, split)
+        return found if owners is None else replace(found, unit=owners)
+    table, roles, values = _table(source, file, format, asked)
+    entries = table_entries(table, asked, roles)
+    if isinstance(entries.report, RowsOfFiles) and entries.queries is None and not votes:
+        entries.report.check_in_one_file(entries.documents)
+    named = values is not None or entries.lists
     if not named and entries.shares is None:
-        refuse_quantities(distinct(entries.values), name, name if file is None else file.name)
-    entries = _without_labels(entries, even_labels(ignore), name)
+        refuse_quantities(entries.names, name, table.name)
+    if ignore:
+        entries = _without(entries, even_labels(ignore), name)
     if votes:
         entries = shares_of_votes(entries)
+    if entries.lists:
+        values = values or entries.names
     if unlabelled == OWN:
         entries, values = _with_own(entries, values)
-    built = _built(
-        entries, name, values, even_labels(even), None if file is None else file.name,
-        ordinal=ordinal, target=target, multilabel=multilabel, split=split,
-    )  # fmt: skip
-    return replace(built, own=unlabelled == OWN, named=named)
+    if not len(entries.rows):
+        raise DataError(f"{table.name}: no groups (no document has a value of {name!r})")
+    evenly = even_labels(even)
+    if evenly and entries.shares is not None:
+        raise ParameterError(f"attribute {name!r}: even= is for labels, and {table.name} has shares")
+    if values is None:
+        _check_labels(entries.names, evenly, name, table.name)
+    labels = [label for label in entries.names if label not in evenly]
+    attribute = attribute_of(name, labels, values=values, ordinal=ordinal, target=target)
+    built = _built(entries, attribute, evenly, multilabel, split, None if file is None else file.name)
+    return replace(built, own=unlabelled == OWN, named=named, unit=owners)
+
+
+def _refuse(name: str, options: Mapping[str, Any], why: str) -> None:
+    """Refuse options that are for labels."""
+    if given := [option for option, value in options.items() if value]:
+        raise ParameterError(f"attribute {name!r}: {why}, and {given[0]}= is for labels")
 
 
 def _units(
@@ -183,153 +184,178 @@ def _units(
         raise DataError(str(error).replace("for the value", f"for unit={unit}")) from None
 
 
-def _check_derived(derived: StoredGroups, labels: Sequence[str], format: str | None, asked: Asked) -> None:
-    """Refuse what is said of files of other kinds."""
-    name = derived.path
-    if labels:
-        raise ParameterError(f"attribute {asked.name!r}: {labels[0]}= is for labels, and {name} has shares")
+def _of_derived(
+    stored: StoredGroups, format: str | None, asked: Asked, ordinal: bool, target: Any, split: str
+) -> Membership:
+    name = stored.path
     if format not in (None, "parquet"):
         raise ParameterError(f"{name}: is Parquet that evenrank scan wrote, not {format}: leave format= out")
-    columns = {} if isinstance(asked.columns, SharedColumns) else asked.columns
-    for role, column in columns.items():
+    for role, column in asked.own_columns.items():
         if role not in ("document", "id"):
             raise ParameterError(f"{name}: has no column of the {role}: leave columns= out")
         if column != ID:
-            raise ParameterError(
+            raise DataError(
                 f"{name}: no column {column!r} for the document; the columns found are "
-                f"{listed([ID, *derived.groups])}"
+                f"{listed([ID, *stored.groups])}"
             )
-    if asked.values is not None and sorted(asked.values) != sorted(derived.groups):
+    if asked.values is not None and sorted(asked.values) != sorted(stored.groups):
         raise ParameterError(
             f"attribute {asked.name!r}: values must be the groups that were derived, "
-            f"{listed(derived.groups)}, in any order; got {listed(asked.values)}"
+            f"{listed(stored.groups)}, in any order; got {listed(asked.values)}"
         )
-
-
-def _of_derived(derived: StoredGroups, asked: Asked, ordinal: bool, target: Any, split: str) -> Membership:
-    if asked.values is not None:
-        derived = derived.in_order(asked.values)
-    attribute = Attribute(asked.name, derived.groups, ordinal, derived.target if target is None else target)
-    if derived.rows > LOADED:
-        return MembershipByNeed.of(StoredRows(derived), attribute, multilabel=asked.multilabel)
-    found = derived.whole()
+    stored = stored.in_order(asked.values or stored.groups)
+    attribute = Attribute(asked.name, stored.groups, ordinal, stored.target if target is None else target)
+    if stored.rows > LOADED:
+        return MembershipByNeed.of(StoredRows(stored), attribute, multilabel=asked.multilabel)
+    found = stored.whole()
     return Membership.from_matrix(
-        attribute, found.ids, found.shares,
-        multilabel=asked.multilabel, split=split, source=str(derived.path),
-    )  # fmt: skip
+        attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(name)
+    )
 
 
-def _of_file(file: Source, format: str | None, asked: Asked) -> Entries:
-    file.check()
-    format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
-    if format not in READERS:
-        return table_entries(opened(file, format), asked)
+def _table(
+    source: object, file: Source | None, format: str | None, asked: Asked
+) -> tuple[NamedTable, dict[str, str] | None, Sequence[str] | None]:
+    """Any source as a table; what its columns are, where that need not be found out; and the values."""
+    if is_several_tables(source, format):
+        needed = {asked.name, asked.column, *asked.columns.values(), *(asked.values or ())}
+        return table_of_folder(source, format, needed), None, asked.values
+    values = asked.values
+    if file is not None:
+        file.check()
+        format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
+        if format not in LINES:
+            return _opened(file, format), None, values
+        if asked.bins is not None:
+            raise ParameterError(
+                f"{file.name}: bins= is for a column of a table, and a {format} file has none"
+            )
+        table, values = table_of_lines(file, format, values, asked.multilabel)
+        kind = f"a {format} file"
+    elif format is not None:
+        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
+    elif (found := as_table(source, asked.name)) is not None:
+        return found, None, values
+    else:
+        kind = type(source).__name__
+        table = _table_of_mapping(source, asked)
     if asked.votes:
-        raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
-    if asked.bins is not None:
-        raise ParameterError(f"{file.name}: bins= is for a column of a table, and a {format} file has none")
+        raise ParameterError(f"{table.name}: votes are read from a table of document, rater and label")
     if asked.column is not None or asked.own_columns:
-        raise ParameterError(
-            f"{file.name}: columns= applies only to tables: a {format} file has no named columns"
+        raise ParameterError(f"{table.name}: columns= applies only to tables: {kind} has no named columns")
+    return table, {name: name for name in table.names}, values
+
+
+def _opened(file: Source, format: str) -> NamedTable:
+    """The table in a file; lines of several lengths may be those of authors."""
+    table = open_table(file, format, "groups")
+    if table.report.found:
+        error = table.report.error()
+        if error.problems and all(", but the header has" in what for _, what in error.problems):
+            raise DataError(f"{error}\n{NO_HEADER}")
+    return table
+
+
+def _table_of_mapping(source: Any, asked: Asked) -> NamedTable:
+    """The columns document and value; and query, of ``{query: {document: value}}``."""
+    to_dict = getattr(source, "to_dict", None)
+    if not isinstance(source, Mapping) and callable(to_dict) and not isinstance(source, type):
+        source = to_dict()  # as a Series of pandas
+    if not isinstance(source, Mapping):
+        raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(source).__name__}")
+    nested = [isinstance(inner, Mapping) for inner in source.values()]
+    if any(nested) and not all(nested):
+        raise InputTypeError(
+            f"{asked.name}: groups are {{document: value}} or {{query: {{document: value}}}}, not a mix"
         )
-    return READERS[format](file, asked.values, asked.multilabel)
+    by_query = any(nested)
+    rows = [
+        (query, document, cell)
+        for query, inner in (source.items() if by_query else [("", source)])
+        for document, cell in inner.items()
+    ]
+    if not rows:
+        raise DataError(f"{asked.name}: no groups (the mapping is empty)")
+    floats = (float, np.floating)
+    if by_query and asked.bins is None and any(isinstance(c, floats) and c == c for *_, c in rows):
+        raise InputTypeError(
+            f"{asked.name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: "
+            "shares of values are a table with one column for each value, or rows for Membership.build"
+        )
+    columns = dict(zip(("query", "document", "value"), map(list, zip(*rows, strict=True)), strict=True))
+    names = ["query", "document", "value"][not by_query :]
+    report = RowProblems(asked.name, place=lambda row: f"query {rows[row][0]!r}" if by_query else "")
+    return NamedTable(names, columns.__getitem__, report=report, by_keys=True)
 
 
-def _of_object(value: object, asked: Asked) -> Entries:
-    table = as_table(value, asked.name)
-    if table is not None:
-        return table_entries(table, asked)
-    if asked.votes:
-        raise ParameterError(f"votes are read from a table, got {type(value).__name__}")
-    if asked.column is not None or asked.columns:
-        raise ParameterError(f"columns= applies only to tables, got {type(value).__name__}")
-    to_dict = getattr(value, "to_dict", None)
-    if not isinstance(value, Mapping) and callable(to_dict) and not isinstance(value, type):
-        value = to_dict()  # as a Series of pandas
-    if not isinstance(value, Mapping):
-        raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(value).__name__}")
-    return mapping_entries(value, asked)
-
-
-def _without_labels(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
+def _without(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
     """The entries without those of the labels to ignore: their documents then have no label."""
-    if not ignore:
-        return entries
     if entries.shares is not None:
         raise ParameterError(f"attribute {name!r}: ignore= is for labels, and these are shares")
-    values = as_strings(entries.values)
-    found = encode_first_seen(values)[1]
-    absent = sorted(ignore - set(found))
-    if absent:
+    if absent := sorted(ignore - set(entries.names)):
         raise ParameterError(
             f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; "
-            f"found are {listed(found)}"
+            f"found are {listed(entries.names)}"
         )
-    kept = np.flatnonzero(
-        ~pc.is_in(values, value_set=pa.array(sorted(ignore), pa.large_string())).to_numpy(
-            zero_copy_only=False
-        )
-    )
-    return replace(entries, rows=entries.rows[kept], values=take(values, kept))
+    stays = np.array([label not in ignore for label in entries.names], bool)  # (L,)
+    kept = np.flatnonzero(stays[entries.codes])
+    codes = (np.cumsum(stays) - 1)[entries.codes[kept]]
+    names = tuple(label for label in entries.names if label not in ignore)
+    return entries._replace(rows=entries.rows[kept], codes=codes, names=names)
 
 
 def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, Sequence[str] | None]:
     """Each document without a value as a value of its own."""
     bare = np.setdiff1d(np.arange(len(entries.documents)), entries.rows)
-    own = take(entries.documents, bare)
+    own = take(entries.documents, bare).to_pylist()
+    names = tuple(dict.fromkeys((*entries.names, *own)))
+    place = {label: code for code, label in enumerate(names)}
+    codes = np.array([place[label] for label in own], np.int64)
     shares = None if entries.shares is None else np.concatenate([entries.shares, np.ones(len(bare))])
-    if values is not None or entries.order is not None:
-        values = list(dict.fromkeys((*(values or entries.order or ()), *own.to_pylist())))
-    rows, labels = np.concatenate([entries.rows, bare]), pa.concat_arrays([as_strings(entries.values), own])
-    return replace(entries, rows=rows, values=labels, shares=shares), values
+    found = entries._replace(
+        rows=np.concatenate([entries.rows, bare]), codes=np.concatenate([entries.codes, codes]),
+        names=names, shares=shares,
+    )  # fmt: skip
+    return found, None if values is None else list(dict.fromkeys((*values, *own)))
 
 
-def _built(
-    entries: Entries,
-    name: str,
-    values: Sequence[str] | None,
-    even: frozenset[str],
-    source: str | None,
-    *,
-    ordinal: bool,
-    target: Any,
-    multilabel: bool,
-    split: str,
-) -> Membership:
-    if len(entries.rows) == 0:
-        raise nothing(source or name, f"no document has a value of {name!r}")
-    if even and entries.shares is not None:
-        raise ParameterError(f"attribute {name!r}: even= is for labels, and {source or 'this'} has shares")
-    found = distinct(entries.values)
-    absent = sorted(even - set(found))
-    if values is None and absent:
+def _check_labels(found: Sequence[str], even: frozenset[str], name: str, source: str) -> None:
+    """Refuse labels that are no two groups, and labels of ``even`` that nobody has."""
+    if absent := sorted(even - set(found)):
         raise ParameterError(
             f"attribute {name!r}: no document has the label {absent[0]!r} of even=; found are {listed(found)}"
         )
     labels = [label for label in found if label not in even]
-    if values is None and entries.order is None and len(labels) == 1:
-        where = f"attribute {name!r}" if source is None else f"{source}: attribute {name!r}"
+    if len(labels) == 1:
         raise ParameterError(
-            f"{where}: a share needs at least two values, and {labels[0]!r} is the only one: take a file or "
-            "a column (column=) in which documents differ, or, to measure shares, name also the values that "
-            "no document has (values=A,B)"
+            f"{source}: attribute {name!r}: a share needs at least two values, and {labels[0]!r} is the only "
+            "one: take a file or a column (column=) in which documents differ, or, to measure shares, name "
+            "also the values that no document has (values=A,B)"
         )
-    attribute = attribute_of(name, labels, values=values or entries.order, ordinal=ordinal, target=target)
-    places, own, shares = spread_evenly(attribute, entries.values, even)
+
+
+def _built(
+    entries: Entries,
+    attribute: Attribute,
+    even: frozenset[str],
+    multilabel: bool,
+    split: str,
+    source: str | None,
+) -> Membership:
+    codes = pa.DictionaryArray.from_arrays(integers(entries.codes), as_strings(entries.names))
+    places, values, shares = spread_evenly(attribute, codes, even)
     rows = entries.rows[places]
     queries = None if entries.queries is None else take(entries.queries, rows)
     try:
         return Membership.build(
-            attribute, take(entries.documents, rows), own, entries.shares if shares is None else shares,
+            attribute, take(entries.documents, rows), values, entries.shares if shares is None else shares,
             queries=queries, multilabel=multilabel, split=split, source=source,
         )  # fmt: skip
     except DataError as error:  # it counts entries; the user knows lines, rows or documents
-        advice = {
-            next((problem.line for problem in error.problems if _NO_VALUE in problem.what), 0): _OTHER_LABELS
-        }
-        moved = DataError.listing(
-            source or name,
-            [Problem(int(rows[line - 1]) + 1, what + advice.get(line, "")) for line, what in error.problems],
-            more=error.more,
-        )
+        unknown = [line for line, what in error.problems if _NO_VALUE in what][:1]
+        problems = [
+            Problem(int(rows[line - 1]) + 1, what + (_OTHER_LABELS if line in unknown else ""))
+            for line, what in error.problems
+        ]
+        moved = DataError.listing(entries.report.source, problems, more=error.more)
         raise entries.report.relocated(moved if error.problems else error) from None

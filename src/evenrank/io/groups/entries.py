@@ -1,80 +1,293 @@
-"""Cells of a table as values of an attribute and shares of them."""
+"""The rows of a table as documents, values of an attribute and shares of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Floats, Int64s
-from evenrank.ids import as_strings, encode_first_seen, is_text, take
-from evenrank.io.cells import BadValue, described, is_missing, one_array, parse_score, score_cells
+from evenrank.arrays import Bools, Floats, Int64s, values_of
+from evenrank.data.lookup import repeated_pairs
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
+from evenrank.ids import as_strings, encode_first_seen, is_text
+from evenrank.io.cells import described, id_cells, is_missing, one_array, query_cells, score_cells
+from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
+from evenrank.io.groups.bins import CURE, Bins, binned
+from evenrank.io.groups.hints import (
+    NO_HEADER,
+    holds_numbers,
+    labels_elsewhere,
+    shares_as_labels,
+    shares_elsewhere,
+)
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
 
-_CELLS_AT_ONCE = 1 << 12
+_ROLES = ("query", "document", "value", "share", "rater")
+_SPARE_IDS = ("id", "_id")
 
 
 @dataclass(frozen=True)
-class Entries:
-    """What a source says: the document of row ``rows[e]`` has ``values[e]``, by ``shares[e]``.
+class Asked:
+    """What decides how a source is read."""
 
-    A dictionary of values has those that occur, in the order of their first appearance.
+    name: str
+    values: Sequence[str] | None = None
+    column: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    multilabel: bool = False
+    votes: bool = False  # each row is the label of one rater
+    bins: Bins | None = None  # the column has numbers, which become ordered groups
 
-    A row without an entry is a document without a value.
+    @property
+    def own_columns(self) -> dict[str, str]:
+        """Those that were named for this source: that of documents may be named for several files at once."""
+        shared = isinstance(self.columns, SharedColumns)
+        return {role: name for role, name in self.columns.items() if not (shared and role == "document")}
+
+
+class Entries(NamedTuple):
+    """What a source says: the document of row ``rows[e]`` has ``names[codes[e]]`` by ``shares[e]``.
+
+    A row without an entry is a document without a value. Names are in the order of their first appearance,
+    or, where the source ``lists`` them, in its order.
     """
 
     documents: pa.LargeStringArray  # (R,)
     queries: pa.LargeStringArray | None  # (R,)
     rows: Int64s  # (E,)
-    values: pa.LargeStringArray | pa.DictionaryArray  # (E,)
+    codes: Int64s  # (E,)
+    names: tuple[str, ...]
     shares: Floats | None  # (E,); None: each has the whole document
     report: RowProblems
-    order: tuple[str, ...] | None = None  # the values, where the source lists them
+    lists: bool = False
+
+    @property
+    def owners(self) -> Int64s:
+        """(R,): one number for each document, or for each pair of query and document."""
+        owners, found = encode_first_seen(self.documents)
+        if self.queries is None:
+            return owners.astype(np.int64)
+        return encode_first_seen(self.queries)[0].astype(np.int64) * len(found) + owners
 
 
-def label_entries(
-    cells: Any, report: RowProblems
-) -> tuple[Int64s, pa.LargeStringArray | pa.DictionaryArray, Floats | None]:
-    """Rows, values and shares of a column of labels. An empty cell has no value, a list several, and a
+def table_entries(table: NamedTable, asked: Asked, chosen: Mapping[str, str] | None = None) -> Entries:
+    """``chosen`` are the columns of documents, values, .., where they are known."""
+    report = table.report
+    called = asked.name  # in messages
+    if chosen is None:
+        chosen = _chosen(table, asked)
+        called = chosen.get("value", called)
+    documents = id_cells(table.column(chosen["document"]), "document", report)
+    queries = None
+    if "query" in chosen:
+        cells = table.column(chosen["query"])
+        queries = (
+            id_cells(cells, "query", report) if table.by_keys else as_strings(query_cells(cells, report))
+        )
+    report.subject = lambda row: f"document {documents[row].as_py()!r}: "
+    shares = None
+    if asked.bins is not None:
+        if "value" not in chosen:
+            raise DataError(
+                f"{table.name}: no column of numbers for {asked.name!r}; the columns found are "
+                f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
+            )
+        cells = table.column(chosen["value"])
+        if not holds_numbers(cells, text=table.text):
+            raise DataError(
+                f"{table.name}: {called!r} does not begin with a number, and bins= makes groups of "
+                "numbers: give it to columns of numbers alone (in the shell "
+                "--groups seller --groups price:bins=4)"
+            )
+        numbers, missing = _numbers(cells, report, called, text=table.text)
+        report.check()
+        rows = np.flatnonzero(~missing)
+        codes, names = binned(numbers[rows], called, asked.bins)
+    elif "value" in chosen:
+        labels = table.column(chosen["value"])
+        if "share" not in chosen and len(chosen) < len(table.names):
+            wide = shares_as_labels(table, chosen, labels)
+            if wide:
+                raise DataError(
+                    f"{table.name}: {called!r} holds shares, not labels: {listed(wide)} sum to 1 in every "
+                    f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
+                    f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
+                )
+            report.hint = lambda row: shares_elsewhere(table, chosen)
+        rows, codes, names, shares = _labels(labels, called, report)
+        if "share" in chosen and shares is None:
+            shares = score_cells(table.column(chosen["share"]), report, "share", text=table.text)
+            counts = np.bincount(rows, minlength=len(shares))
+            for row in np.flatnonzero(counts != 1)[: PROBLEMS_SHOWN + 1].tolist():
+                report.add(row, "several values beside one share" if counts[row] else "value is missing")
+            shares = shares[rows]
+    else:
+        names = _value_columns(table, asked, chosen)
+        rows, codes, shares = _shares_by_column(table, names, report)
+        if asked.values is None:
+            report.hint = lambda row: f" (the columns taken for values: {listed(names)})"
+    report.check()
+    if len(documents) == 0:
+        raise DataError(f"{table.name}: no groups (the table has no rows)")
+    lists = asked.bins is not None or "value" not in chosen
+    entries = Entries(documents, queries, rows, codes, names, shares, report, lists)
+    if asked.votes:
+        if shares is not None:
+            raise DataError(f"{table.name}: a vote is one label, not shares: read shares without votes")
+        _check_votes(entries, id_cells(table.column(chosen["rater"]), "rater", report))
+    return entries
+
+
+def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
+    """The columns of documents, queries, values and shares, as far as there are any."""
+    given = {role: name for role, name in asked.columns.items() if name in table.names} | asked.own_columns
+    for role in given:
+        if role not in _ROLES:
+            raise ParameterError(f"columns: {role!r} is not one of {', '.join(_ROLES)}")
+    if asked.column is not None and given.setdefault("value", asked.column) != asked.column:
+        raise ParameterError(f"the values are in {asked.column!r} or in {given['value']!r}: say one")
+    if "value" not in given and asked.name in table.names:
+        given["value"] = asked.name
+    found = {role: [name for name in table.names if name in ACCEPTED[role]] for role in _ROLES}
+    spare = [name for name in _SPARE_IDS if name in table.names]
+    if spare and "document" not in given and not found["document"]:
+        given["document"] = spare[0]
+    taken = {name for role, name in given.items() if role != "query"}
+    has_value = "value" in given or found["value"] or asked.votes
+    wanted = {
+        "document": True,
+        "query": "query" in given or set(found["query"]) - taken,
+        "rater": asked.votes,
+        "value": has_value,
+        "share": has_value and ("share" in given or found["share"]),
+    }
+    if "value" not in given and len(found["value"]) > 1:
+        raise DataError(
+            f"{table.name}: the values of {asked.name!r} could be in any of the columns "
+            f"{listed(found['value'])}: say which, column={found['value'][0]!r} (in the shell "
+            f"FILE:column={found['value'][0]})"
+        )
+    advice = (
+        " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME); " + NO_HEADER
+    )
+    roles = [role for role, there in wanted.items() if there]
+    return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
+
+
+def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that stand for a value each."""
+    rest = [name for name in table.names if name not in chosen.values()]
+    names = rest if asked.values is None else list(asked.values)
+    wrong = "" if names else "there are no others"
+    for name in names:
+        if name not in rest:
+            wrong = wrong or f"none is called {name!r}"
+        elif asked.values is None and not holds_numbers(table.column(name), text=table.text):
+            wrong = wrong or f"{name!r} holds no shares"
+    if len(names) == 1 and not wrong:
+        wrong = "a single column cannot hold shares"
+    if wrong:
+        raise DataError(
+            f"{table.name}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
+            f"{', '.join(ACCEPTED['value'])}), and no columns of shares: {wrong}; the columns found are "
+            f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
+            f"{labels_elsewhere(table, chosen, rest)}"
+        )
+    return tuple(names)
+
+
+def _shares_by_column(
+    table: NamedTable, names: Sequence[str], report: RowProblems
+) -> tuple[Int64s, Int64s, Floats]:
+    """One column a value; a row whose cells are all empty has none."""
+    columns = [
+        _numbers(table.column(name), report, f"the share of {name}", text=table.text) for name in names
+    ]
+    shares = np.stack([numbers for numbers, _ in columns], axis=1)  # (R, L)
+    missing = np.stack([gaps for _, gaps in columns], axis=1)  # (R, L)
+    rows = np.flatnonzero(~missing.all(axis=1))
+    for place, row in np.argwhere(missing[rows].T)[: PROBLEMS_SHOWN + 1].tolist():
+        report.add(int(rows[row]), f"the share of {names[place]} is missing")
+    return np.repeat(rows, len(names)), np.tile(np.arange(len(names)), len(rows)), shares[rows].ravel()
+
+
+def _numbers(cells: Any, report: RowProblems, role: str, *, text: bool) -> tuple[Floats, Bools]:
+    """The number of each cell, 0 for one that is empty; and which are empty."""
+    cells = one_array(cells)
+    if isinstance(cells, pa.Array):
+        gaps = pc.is_null(cells, nan_is_null=pa.types.is_floating(cells.type))
+        if is_text(cells.type):
+            blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(cells)), 0)
+            gaps = pc.or_(gaps, pc.fill_null(blank, True))
+        missing = values_of(gaps)
+    else:
+        missing = np.array(
+            [is_missing(cell) or (isinstance(cell, str) and not cell.strip()) for cell in cells], bool
+        )
+    if missing.any():
+        listed_cells = cells.to_pylist() if isinstance(cells, pa.Array) else cells
+        blank = "0" if text else 0
+        cells = [blank if gap else cell for gap, cell in zip(missing.tolist(), listed_cells, strict=True)]
+    return score_cells(cells, report, role, text=text), missing
+
+
+def _labels(
+    cells: Any, column: str, report: RowProblems
+) -> tuple[Int64s, Int64s, tuple[str, ...], Floats | None]:
+    """Rows, codes, names and shares of a column of labels. An empty cell has no value, a list several, and a
     mapping has shares of them."""
     cells = one_array(cells)
     if isinstance(cells, list) and all(isinstance(cell, str) for cell in cells):
         cells = as_strings(cells)
+    if isinstance(cells, pa.Array) and pa.types.is_integer(cells.type):
+        cells = cells.cast(pa.large_string())
     if isinstance(cells, pa.Array) and is_text(cells.type):
         return (*_text_labels(cells), None)
-    owners, values, shares = list[int](), list[str](), list[float]()
-    whole = True
-    for row, cell in enumerate(cells.to_pylist() if isinstance(cells, pa.Array) else cells):
+    rows, values, shares = list[int](), list[str](), list[float]()
+    whole, wrong = True, 0
+    cells = cells.to_pylist() if isinstance(cells, pa.Array) else cells
+    for row, cell in enumerate(cells):
         for item, share in _values_of(cell):
-            value = _label(item, row, report)
-            if value and (number := _share(share, value, row, report)) is not None:
-                owners.append(row)
+            value, flaw = _label(item)
+            if flaw and _is_number(item) and all(_is_number(one) or is_missing(one) for one in cells):
+                raise DataError(
+                    f"{report.source}: {column!r} has numbers with a part behind the point, not labels: "
+                    f"{CURE}"
+                )
+            if not flaw and not _is_number(share):
+                flaw = f"the share of {value!r} must be a number, got {described(share)}"
+            if flaw:
+                report.add(row, flaw)
+                wrong += 1
+            elif value:
+                rows.append(row)
                 values.append(value)
-                shares.append(number)
+                shares.append(float(share))
         whole = whole and not isinstance(cell, Mapping)
-    return np.array(owners, np.int64), as_strings(values), None if whole else np.array(shares)
+        if wrong > PROBLEMS_SHOWN:
+            break
+    codes, names = encode_first_seen(values)
+    return np.array(rows, np.int64), codes.astype(np.int64), names, None if whole else np.array(shares)
 
 
-def _text_labels(cells: pa.Array) -> tuple[Int64s, pa.DictionaryArray]:
+def _text_labels(cells: pa.Array) -> tuple[Int64s, Int64s, tuple[str, ...]]:
     """The rows that are not blank, and their labels. Few labels differ, and only those are trimmed."""
     found = pc.fill_null(cells, "").dictionary_encode()
     trimmed, words = encode_first_seen(pc.utf8_trim_whitespace(found.dictionary))  # (D,)
-    codes = trimmed[found.indices.to_numpy(zero_copy_only=False)]  # (R,)
+    codes = trimmed.astype(np.int64)[values_of(found.indices)]  # (R,)
     rows = np.arange(len(codes))
     if "" in words:
         blank = words.index("")
         rows = np.flatnonzero(codes != blank)
         codes = codes[rows]
         codes -= codes > blank
-    names = as_strings([word for word in words if word])
-    return rows, pa.DictionaryArray.from_arrays(pa.array(codes), names)
+    return rows, codes, tuple(word for word in words if word)
 
 
 def _values_of(cell: Any) -> Iterator[tuple[Any, Any]]:
@@ -89,104 +302,40 @@ def _values_of(cell: Any) -> Iterator[tuple[Any, Any]]:
         yield cell, 1.0
 
 
-def _label(item: Any, row: int, report: RowProblems) -> str:
-    """Text, or a whole number as its digits: a column of numbers with gaps is one of floats to pandas."""
+def _label(item: Any) -> tuple[str, str]:
+    """Text, or a whole number as its digits (a column of numbers with gaps is one of floats to pandas); and
+    what is wrong with anything else."""
     if isinstance(item, str):
-        return item.strip()
-    if _is_whole(item):
-        return str(int(item))
+        return item.strip(), ""
+    if _is_number(item) and item == math.floor(item):
+        return str(int(item)), ""
     if is_missing(item):
-        report.add(row, "a value in the list is missing")
-    else:
-        report.add(row, f"value {described(item)} is not a label: labels are text or whole numbers")
-    return ""
+        return "", "a value in the list is missing"
+    return "", f"value {described(item)} is not a label: labels are text or whole numbers"
 
 
-def _is_whole(item: Any) -> bool:
-    if isinstance(item, (float, np.floating)):
-        return math.isfinite(item) and item == math.floor(item)
-    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+def _is_number(item: Any) -> bool:
+    number = isinstance(item, (int, float, np.number)) and not isinstance(item, bool)
+    return number and math.isfinite(item)
 
 
-def _share(share: Any, value: str, row: int, report: RowProblems) -> float | None:
-    if isinstance(share, (int, float, np.number)) and not isinstance(share, bool) and math.isfinite(share):
-        return float(share)
-    report.add(row, f"the share of {value!r} must be a number, got {described(share)}")
-    return None
+def _check_votes(entries: Entries, raters: pa.LargeStringArray) -> None:
+    """Each rater votes once on a document (of a query), for one label."""
+    report = entries.report
+    for first, row in repeated_pairs(entries.owners, raters):
+        place = f"row {first + 1}" if report.lines is None else f"line {report.lines[first]}"
+        report.add(row, f"rater {raters[row].as_py()!r} votes twice (first on {place})")
+    labels = np.bincount(entries.rows, minlength=len(entries.documents))
+    for row in np.flatnonzero(labels > 1)[: PROBLEMS_SHOWN + 1].tolist():
+        report.add(row, "a vote is one label, not several")
+    report.check()
 
 
-def share_column(frame: NamedTable, name: str, rows: Int64s, report: RowProblems) -> Floats:
-    """The share of each entry, where there is a column of them and one value a row."""
-    shares = score_cells(frame.column(name), report, "share", text=frame.text)
-    counts = np.bincount(rows, minlength=len(shares))
-    for row in np.flatnonzero(counts != 1)[:21].tolist():
-        report.add(row, "several values beside one share" if counts[row] else "value is missing")
-    return shares[rows]
-
-
-def wide_entries(
-    frame: NamedTable, names: Sequence[str], report: RowProblems
-) -> tuple[Int64s, pa.LargeStringArray, Floats]:
-    """One column a value; a row whose cells are all empty has none."""
-    columns = [one_array(frame.column(name)) for name in names]
-    gaps = np.logical_and.reduce([empty_cells(column) for column in columns])  # (R,)
-    if gaps.any():
-        columns = [filled(column, gaps, text=frame.text) for column in columns]
-    matrix = np.stack(
-        [
-            score_cells(column, report, f"the share of {name}", text=frame.text)
-            for name, column in zip(names, columns, strict=True)
-        ],
-        axis=1,
-    )  # (R, L)
-    rows = np.flatnonzero(~gaps)
-    values = take(as_strings(list(names)), np.tile(np.arange(len(names)), len(rows)))
-    return np.repeat(rows, len(names)), values, matrix[rows].ravel()
-
-
-def holds_numbers(frame: NamedTable, name: str) -> bool:
-    """Whether the first cell that is not empty is a number."""
-    return begins_with_number(frame.column(name), text=frame.text)
-
-
-def begins_with_number(column: Any, *, text: bool) -> bool:
-    """The same of the cells themselves; those of ``text`` are numbers to be parsed."""
-    cell = _first_cell(column)
-    if cell is None:
-        return False
-    if text:
-        try:
-            parse_score(cell.strip().encode())
-        except BadValue:
-            return False
-        return True
-    return isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
-
-
-def _first_cell(column: Any) -> Any:
-    """The first cell that is not empty, or None; a long column is not looked at as a whole."""
-    for begin in range(0, len(column), _CELLS_AT_ONCE):
-        part = one_array(column[begin : begin + _CELLS_AT_ONCE])
-        there = np.flatnonzero(~empty_cells(part))
-        if len(there):
-            cell = part[int(there[0])]
-            return cell.as_py() if isinstance(cell, pa.Scalar) else cell
-    return None
-
-
-def empty_cells(column: Any) -> npt.NDArray[np.bool_]:
-    if isinstance(column, pa.Array):
-        gaps = pc.is_null(column)
-        if is_text(column.type):
-            blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(column)), 0)
-            gaps = pc.or_(gaps, pc.fill_null(blank, True))
-        missing: npt.NDArray[np.bool_] = gaps.to_numpy(zero_copy_only=False)
-        return missing
-    return np.array([is_missing(cell) or (isinstance(cell, str) and not cell.strip()) for cell in column])
-
-
-def filled(column: Any, where: npt.NDArray[np.bool_], *, text: bool) -> list[Any]:
-    """The cells with a 0 at those rows (R,)."""
-    cells = column.to_pylist() if isinstance(column, pa.Array) else list(column)
-    stand_in = "0" if text else 0
-    return [stand_in if empty else cell for empty, cell in zip(where.tolist(), cells, strict=True)]
+def shares_of_votes(entries: Entries) -> Entries:
+    """One entry for each value that a document has votes for, with the share of its votes."""
+    owners = entries.owners[entries.rows]  # (E,)
+    width = max(1, len(entries.names))
+    keys, places, votes = np.unique(owners * width + entries.codes, return_index=True, return_counts=True)
+    order = np.argsort(places)
+    kept, shares = places[order], (votes / np.bincount(owners)[keys // width])[order]
+    return entries._replace(rows=entries.rows[kept], codes=entries.codes[kept], shares=shares)
