@@ -68,7 +68,7 @@ def test_an_empty_folder_gives_way_and_one_with_files_does_not() -> None:
     assert names(".") == ["draws", "run.trec"]
 
 
-def test_what_a_killed_process_left_is_cleaned_up() -> None:
+def test_what_a_killed_process_left_is_not_in_the_way() -> None:
     process = os.fork()
     if not process:
         with pytest.MonkeyPatch.context() as patch:
@@ -77,25 +77,14 @@ def test_what_a_killed_process_left_is_cleaned_up() -> None:
         os._exit(1)
     os.waitpid(process, 0)
     (left,) = set(names(".")) - {"run.trec"}
-    assert left != "draws"
-    Path("mine").mkdir()
-    Path("mine/notes.txt").touch()
-    Path(left, "link").symlink_to(Path("mine").absolute())
-    Path(left, "part").mkdir()
+    assert left.startswith(".draws.")
     assert main(DRAW) == 0
-    assert names(".") == ["draws", "mine", "run.trec"]
     assert names("draws") == ["1.trec", "2.trec"]
-    assert names("mine") == ["notes.txt"]
 
 
-def test_a_link_in_the_way_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_in_the_way_is_left_alone() -> None:
     Path("mine").mkdir()
     Path("mine/notes.txt").touch()
-    Path(".draws.evenrank-new").symlink_to(Path("mine").absolute())
-    assert main(DRAW) == 1
-    assert "draws" in capsys.readouterr().err
-    assert names("mine") == ["notes.txt"]
-    Path(".draws.evenrank-new").unlink()
     Path(".draws.evenrank-old").symlink_to(Path("mine").absolute())
     assert main(DRAW) == 0
     assert names("mine") == ["notes.txt"]
@@ -148,7 +137,7 @@ def test_an_error_between_the_two_moves_brings_the_old_one_back(
     usual = Path.rename
 
     def full(path: Path, target: Path) -> Path:
-        if path.name.endswith("-new"):
+        if "evenrank-new" in path.name:
             assert not Path("base").exists()
             raise OSError("no room")
         return usual(path, target)

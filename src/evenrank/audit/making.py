@@ -32,7 +32,7 @@ from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
 from evenrank.inputs.query_weights import unweighted_note
 from evenrank.io import write_run
-from evenrank.io.folders import whole_folder
+from evenrank.io.atomic import whole_folder
 from evenrank.verdict import Verdict, advised, verdicts, without_verdict
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure

@@ -22,8 +22,7 @@ from evenrank.cli.shared import default_output, read_inputs, seed_of
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
 from evenrank.inputs.sections import Erase
-from evenrank.io.atomic import atomic_write
-from evenrank.io.folders import check_new_folder
+from evenrank.io.atomic import atomic_write, check_new_folder
 from evenrank.tables import number
 
 if TYPE_CHECKING:

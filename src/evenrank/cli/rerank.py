@@ -246,7 +246,7 @@ def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
     """Where ``--output`` says, or to stdout; several rankings into a folder."""
     from evenrank.data.run import Run
     from evenrank.io import write_run
-    from evenrank.io.folders import whole_folder
+    from evenrank.io.atomic import whole_folder
     from evenrank.io.runs import run_lines
     from evenrank.io.trec.writable import check_ids, one_word
 

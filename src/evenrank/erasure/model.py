@@ -20,7 +20,7 @@ from evenrank.erasure.identity import ERASER_FILE, encoder_identity
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.polarise.encoders import MINILM, minilm_folder
 from evenrank.files import regular_file
-from evenrank.io.folders import check_new_folder, whole_folder
+from evenrank.io.atomic import check_new_folder, whole_folder
 from evenrank.io.tensors import write_tensors
 
 _LIBRARY = "sentence_transformers.models"

@@ -1,25 +1,25 @@
-"""Writing a file so that it is either whole or not there."""
+"""Writing a file or a folder so that it is either whole or not there."""
 
 from __future__ import annotations
 
-import errno
+import glob
 import gzip
 import os
 import secrets
 import shlex
+import shutil
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 from evenrank.errors import DataError, DiskError, InputTypeError, MissingExtraError, ParameterError
 
 STANDARD_OUTPUT = "-"
 TEMPORARY = r"\.{name}\.evenrank-[0-9a-f]+\.tmp"
 """What the temporary file of ``name`` is called, as a regular expression."""
-
-_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextmanager
@@ -29,41 +29,143 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     The bytes go to a temporary file in the same folder, are flushed to disk, and are then moved over
     ``path`` in one step. An existing file keeps its permissions, a new one gets those of the umask.
     Names that end in ``.gz`` or ``.zst`` are compressed. What is no regular file (``/dev/stdout``, a
-    pipe) is written directly, since it cannot be replaced. The temporary file of a process that was killed
-    serves the next one that writes the same file.
+    pipe) is written directly, since it cannot be replaced.
     """
-    target = _target(path)
-    compress = target.suffix if target.suffix in (".gz", ".zst") else None
-    mode = target.stat().st_mode if target.exists() else None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise DataError(f"{path}: is a directory: give the name of a file")
-    try:
-        if mode is not None and not stat.S_ISREG(mode):
-            with target.open("wb") as direct, _compressed(direct, compress) as file:
+    target = target_of(path)
+    if target.exists() and not target.is_file():
+        try:
+            with target.open("wb") as direct, _compressed(direct, target.suffix) as file:
                 yield file
-            return
-        temporary, descriptor = _temporary(target)
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
+        except BrokenPipeError:  # whoever read it has gone: that is no fault of the disk
             raise
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        return
+    temporary = target.with_name(f".{target.name[:100]}.evenrank-{secrets.token_hex(6)}.tmp")
+    try:
+        descriptor = _created(temporary)
+    except OSError as error:
         raise cannot_write(path, error) from error
     try:
-        with os.fdopen(descriptor, "wb") as raw:
-            with _compressed(raw, compress) as file:
-                yield file
-            raw.flush()
-            os.fsync(raw.fileno())
-            if mode is not None:
-                temporary.chmod(stat.S_IMODE(mode))
-            if os.name == "nt":  # where an open file cannot be moved; elsewhere its lock is held till then
-                raw.close()
-            temporary.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename in (None, str(temporary)) and error.errno:
+        with _flushed(descriptor, temporary) as raw, _compressed(raw, target.suffix) as file:
+            yield file
+        move_into_place(temporary, target)
+    except OSError as error:
+        if error.filename in (None, str(temporary)) and error.errno:  # it is about the file that was named
             raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
         raise
+
+
+@contextmanager
+def growing_file(growing: Path) -> Iterator[BinaryIO]:
+    """A file that is forced to the disk when the block ends, and removed if it raises."""
+    with _flushed(_created(growing), growing) as file:
+        yield file
+
+
+def move_into_place(growing: Path, target: Path) -> None:
+    """One step: an existing file keeps its permissions."""
+    try:
+        if target.exists():
+            growing.chmod(stat.S_IMODE(target.stat().st_mode))
+        growing.replace(target)
+    except BaseException:
+        growing.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+    """A new folder that becomes ``path`` when the block ends, and vanishes if it raises.
+
+    ``path`` must not be there, or be empty; of two processes that write it at once, the second gets an error.
+    With ``replace`` an earlier folder gives way, and the files in it that the new one lacks move over.
+    """
+    refuse_standard_output(path)
+    target = Path(os.path.realpath(path))
+    new = target.with_name(f".{target.name}.evenrank-new-{secrets.token_hex(6)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if replace:  # then all that has this name is ours, also what a killed process left
+            for left in target.parent.glob(glob.escape(new.name[:-12]) + "*"):
+                shutil.rmtree(left, ignore_errors=True)
+        new.mkdir()
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        yield new
+        recover_folder(target)
+        if replace and target.exists():
+            target.rename(_old(target))
+        elif os.name == "nt" and target.is_dir():
+            target.rmdir()
+        try:
+            new.rename(target)
+        except OSError as error:
+            check_new_folder(path)
+            raise cannot_write(path, error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        recover_folder(target)
+
+
+def recover_folder(path: str | os.PathLike[str]) -> None:
+    """End a change of places that was cut short: a folder that was to give way comes back, or the files in it
+    that the new one does not have move over."""
+    target = Path(os.path.realpath(path))
+    old = _old(target)
+    if not old.is_dir() or old.is_symlink():
+        return
+    if not target.exists():
+        old.rename(target)
+        return
+    for entry in old.iterdir():
+        if not (target / entry.name).exists():
+            entry.rename(target / entry.name)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def check_new_folder(path: str | os.PathLike[str]) -> None:
+    """Raise where ``whole_folder`` would in the end: for who works long before there is anything to write."""
+    target = Path(os.path.realpath(path))
+    try:
+        found = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if found:
+        raise DataError(f"{path}: exists already and is kept: choose another name, or remove it first")
+
+
+def target_of(output: str | os.PathLike[str]) -> Path:
+    """The file to write. A link stays a link: what it points to is replaced."""
+    if not isinstance(output, (str, os.PathLike)):
+        raise InputTypeError(f"a path to write to is a str or a Path, got {type(output).__name__}")
+    refuse_standard_output(output)
+    target = Path(output)
+    if target.is_dir():
+        raise DataError(f"{output}: is a directory: give the name of a file")
+    return Path(os.path.realpath(target)) if target.is_symlink() else target
+
+
+def check_not_read(target: Path, output: str | os.PathLike[str], value: Any) -> None:
+    """What is read must not be what is written over, by whatever name, or through a pipe."""
+    stream = sys.stdin if isinstance(value, str) and value == STANDARD_OUTPUT else value
+    is_path = isinstance(stream, (str, os.PathLike))
+    if is_path and not value:  # which is the folder that we are in
+        return
+    try:
+        read = Path(value).stat() if is_path else os.fstat(stream.fileno())
+        same = target.exists() and os.path.samestat(read, target.stat())
+        inside = is_path and stat.S_ISDIR(read.st_mode) and Path(value).resolve() in target.resolve().parents
+    except (OSError, ValueError, AttributeError, TypeError):  # it is not there, or no file of the system
+        return
+    if inside:
+        raise ParameterError(
+            f"{output}: lies in the folder that is read, and would be taken for one of its files: choose "
+            "a name outside of it"
+        )
+    if same and not stat.S_ISDIR(read.st_mode):
+        raise ParameterError(f"{output}: is also an input, and would be overwritten: choose another name")
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> DiskError:
@@ -87,73 +189,37 @@ def refuse_standard_output(path: object) -> None:
         raise ParameterError("-: this cannot be written to standard output: give the name of a file")
 
 
-def _temporary(target: Path) -> tuple[Path, int]:
-    """A new file beside the target, or one that a dead process has left there, locked and empty."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return _fresh(target)
-    for number in range(100):  # others may be writing the same file
-        path = _named(target, f"{number:x}")
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        except OSError:
-            if not os.path.lexists(path):
-                raise
-            continue  # somebody else's, or a link
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_at(descriptor, path):
-                os.ftruncate(descriptor, 0)
-                return path, descriptor
-        except OSError as error:
-            if error.errno in _NO_LOCKS:
-                os.close(descriptor)
-                break
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # in use, or moved to its place just now
-    return _fresh(target)
-
-
-def _fresh(target: Path) -> tuple[Path, int]:
-    path = _named(target, secrets.token_hex(6))
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return path, os.open(path, flags, 0o666)
-
-
-def _named(target: Path, mark: str) -> Path:
-    return target.with_name(f".{target.name[:100]}.evenrank-{mark}.tmp")
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputTypeError(f"a path to write to is a str or a Path, got {type(path).__name__}")
-    refuse_standard_output(path)
-    # a link stays a link: what it points to is replaced
-    return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
+def _created(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
 
 
 @contextmanager
-def _compressed(raw: BinaryIO, suffix: str | None) -> Iterator[BinaryIO]:
-    if suffix is None:
-        yield raw
-    elif suffix == ".gz":
+def _flushed(descriptor: int, path: Path) -> Iterator[BinaryIO]:
+    """An open file whose bytes are on the disk when the block ends; it is removed if that raises."""
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def _old(target: Path) -> Path:
+    """Where a folder is while another takes its place."""
+    return target.with_name(f".{target.name}.evenrank-old")
+
+
+def _compressed(raw: BinaryIO, suffix: str) -> Any:
+    if suffix == ".gz":
         # no name and no time inside, so that equal content gives equal bytes
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-            yield cast(BinaryIO, packed)
-    else:
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    if suffix == ".zst":
         try:
             import zstandard
         except ImportError as error:
             raise MissingExtraError.for_job("writing .zst", "zstandard", "zstd") from error
-        with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as packed:
-            yield packed
+        return zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
+    return nullcontext(raw)

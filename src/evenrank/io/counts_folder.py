@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenrank.errors import DamagedError, DataError, counted
-from evenrank.io.atomic import atomic_write
+from evenrank.errors import DamagedError, DataError, InputTypeError, counted
+from evenrank.io.atomic import atomic_write, refuse_standard_output, whole_folder
 from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
@@ -177,3 +178,61 @@ def _check_files(folder: CountsFolder) -> None:
             f"{folder.path}: {counted(len(wrong), 'part is', 'parts are')} not what was written "
             f"({'; '.join(wrong[:3])}): scan again"
         )
+
+
+def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | None:
+    """The folder that an output means: its name ends in a slash, or it is a folder; None if it is a file.
+
+    A folder that holds anything but what is written (``kind``) is refused: what is in it would have to go.
+    """
+    if not isinstance(output, (str, os.PathLike)):
+        raise InputTypeError(f"output is a str or a Path, got {type(output).__name__}")
+    refuse_standard_output(output)
+    path = Path(output)
+    if not os.fspath(output).endswith(("/", os.sep)) and not path.is_dir():
+        return None
+    if path.exists() and not path.is_dir():
+        raise DataError(f"{output}: is a file: name a folder, or leave the slash out to replace it")
+    if path.is_dir():
+        _refuse_others(path, kind)
+    return Path(os.path.realpath(path))
+
+
+def _refuse_others(folder: Path, kind: str) -> None:
+    """What a scan did not write must not be deleted by one."""
+    counts = is_counts_folder(folder, kind)
+    others = others_in(folder, kind) if counts else sorted(entry.name for entry in folder.iterdir())
+    if others:
+        raise DataError(
+            f"{folder}: is a folder with something else in it ({others[0]!r}): name a new folder, or a file"
+        )
+
+
+def write_parts(
+    target: Path,
+    parts: Sequence[tuple[Path, int, Mapping[str, Any]]],
+    source: Mapping[str, Any],
+    kind: str = COUNTS,
+) -> None:
+    """A new folder in the place of ``target``, of ``parts``: file, rows, and what tells that it is whole.
+
+    Earlier counts lose their commit first: if the process is killed then, what is left is seen as unfinished.
+    """
+    with whole_folder(target) as new:
+        listed = []
+        for number, (file, rows, seal) in enumerate(parts):
+            listed.append(CountsPart(part_name(number), rows, **seal))
+            _link(file, new / part_name(number))
+        commit_counts_folder(new, listed, source, kind=kind)
+        if target.is_dir():
+            _refuse_others(target, kind)
+            (target / COMMIT).unlink(missing_ok=True)
+            shutil.rmtree(target)
+
+
+def _link(file: Path, name: Path) -> None:
+    """The part under its new name, and under its own until the folder is in its place."""
+    try:
+        os.link(file, name)
+    except OSError:  # a file system without links
+        shutil.copyfile(file, name)

@@ -22,7 +22,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
-from evenrank.errors import EvenrankError
+from evenrank.errors import EvenrankError, ParameterError
 from evenrank.io.part_folder import KEPT
 
 Task = TypeVar("Task")
@@ -114,6 +114,15 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+def workers_of(threads: int | None) -> int:
+    """As many as there are cores, unless said otherwise."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ParameterError(f"threads must be an integer >= 1, got {threads!r}")
+    return threads
 
 
 def ahead(

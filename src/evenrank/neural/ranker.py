@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from evenrank.errors import DataError, ParameterError
 from evenrank.files import regular_file
-from evenrank.io.folders import whole_folder
+from evenrank.io.atomic import whole_folder
 from evenrank.neural.encoders import encoder_path, load_encoder, quiet
 from evenrank.neural.losses import LOSSES, OUTPUTS
 from evenrank.neural.reversal import reverse

@@ -18,14 +18,13 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenrank.errors import DataError
-from evenrank.io.atomic import atomic_write
+from evenrank.io.atomic import atomic_write, recover_folder, whole_folder
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.folders import recover_folder, whole_folder
 
 _POINTER = "state.json"
 _FILES = ("weights.safetensors", "moments.safetensors")
 _SUM = "crc32"
-_NAME = re.compile(r"(?:\.(?=.*evenrank))?(?:tune|adversary|joint-[^/]+)-\d+(?:\.evenrank-(?:new|old))?")
+_NAME = re.compile(r"(?:\.(?=.*evenrank))?(?:tune|adversary|joint-[^/]+)-\d+(?:\.evenrank-[\w-]+)?")
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from evenrank.errors import DataError, ParameterError
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.sections import Joint
 from evenrank.io import read_run, write_run
-from evenrank.io.atomic import atomic_write
-from evenrank.io.folders import recover_folder
+from evenrank.io.atomic import atomic_write, recover_folder
 from evenrank.io.lexicons import read_lexicon
 from evenrank.io.texts import read_texts
 from evenrank.neural.config import Config

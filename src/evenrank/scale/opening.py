@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from evenrank.errors import ParameterError
-from evenrank.io.executor import Executor, ThreadExecutor
-from evenrank.io.outputs import workers_of
+from evenrank.io.executor import Executor, ThreadExecutor, workers_of
 
 NAMES = "dask, dask://HOST:PORT or spark"
 

@@ -24,6 +24,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Stream, pieces_in_order
+from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
     CollectionFiles,
     Partition,
@@ -39,14 +40,7 @@ from evenrank.io.collections import (
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.document_tables import SCHEMA
-from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor
-from evenrank.io.outputs import (
-    check_not_read,
-    growing_file,
-    move_into_place,
-    target_of,
-    workers_of,
-)
+from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
 from evenrank.io.part_folder import PartFolder
 from evenrank.io.source import guess_format
 

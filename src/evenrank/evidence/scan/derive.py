@@ -21,7 +21,15 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DamagedError, DataError, EvenrankError, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
-from evenrank.io.atomic import atomic_write, cannot_write, no_folder
+from evenrank.io.atomic import (
+    atomic_write,
+    cannot_write,
+    check_not_read,
+    growing_file,
+    move_into_place,
+    no_folder,
+    target_of,
+)
 from evenrank.io.collections import (
     FinishedPart,
     Progress,
@@ -32,12 +40,10 @@ from evenrank.io.collections import (
     map_parts,
 )
 from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts, writing
-from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
+from evenrank.io.counts_folder import GROUPS, folder_target, is_counts_folder, read_counts_folder, write_parts
 from evenrank.io.derived_groups import GroupsWriter, derived_batches, groups_schema
 from evenrank.io.executor import Executor
 from evenrank.io.lexicons import read_lexicon
-from evenrank.io.output_folder import folder_target, write_parts
-from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.part_folder import KEPT, PartFolder, part_path, sealed, settings_key
 from evenrank.io.shards import stamp_of
 
@@ -223,7 +229,9 @@ def _counts_beside(
     }
     counts = target.with_name(f".{target.name}.{settings_key(settings)}.evenrank-counts")
     try:
-        counts.with_name(f".{counts.name}.evenrank-new").lstat()  # the longest name beside the output
+        counts.with_name(
+            f".{counts.name}.evenrank-new-0123456789ab"
+        ).lstat()  # the longest name beside the output
     except FileNotFoundError:
         pass
     except OSError as error:  # it is too long

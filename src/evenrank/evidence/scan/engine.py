@@ -22,11 +22,11 @@ from evenrank.evidence.scan.sources import size_of
 from evenrank.evidence.scan.spread import scan_on
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.evidence.scan.unique_ids import Ascent, check_ids
+from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import Progress, is_in_files
 from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, read_counts, writing
-from evenrank.io.executor import ahead
-from evenrank.io.output_folder import folder_target
-from evenrank.io.outputs import check_not_read, growing_file, move_into_place, target_of, workers_of
+from evenrank.io.counts_folder import folder_target
+from evenrank.io.executor import ahead, workers_of
 from evenrank.io.part_folder import PartFolder
 
 

@@ -23,6 +23,7 @@ from evenrank.evidence.scan.sources import size_of
 from evenrank.evidence.scan.summary import ScanSummary
 from evenrank.evidence.scan.unique_ids import check_ids
 from evenrank.ids import as_strings
+from evenrank.io.atomic import growing_file, move_into_place, target_of
 from evenrank.io.collections import (
     CollectionFiles,
     FinishedPart,
@@ -37,9 +38,8 @@ from evenrank.io.collections import (
     provenance_of,
 )
 from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, writing
+from evenrank.io.counts_folder import folder_target, write_parts
 from evenrank.io.executor import Executor, ThreadExecutor
-from evenrank.io.output_folder import folder_target, write_parts
-from evenrank.io.outputs import growing_file, move_into_place, target_of
 from evenrank.io.part_folder import PartFolder
 
 JOINED = 1 << 24  # bytes of a partition whose part is joined with others: all cores have their share
