@@ -65,10 +65,10 @@ NEW_LINES = [
     "",
     '  {"_id": "4", "text": "é he", "title": null}',
     '{"_id": "5", "text": "é \\"he\\""}',
-    '{"_id": "6", "text": "he\\/she \\u00C9 é \\ud83d\\ude00 fianc\\u00e9, fiancée"}',
-    '{"_id": "7", "text": "C:\\\\users é she"}',
+    '{"_id": "6", "text": "he/she \\u00c9 \\u00e9 \\ud83d\\ude00 fianc\\u00e9, fianc\\u00e9e"}',
+    '{"_id": "7", "text": "C:\\\\users \\u00e9 she"}',
     '{"_id": "8", "text": "C:\\\\users é she"}',
-    ' {"_id" : "9", "x": {"text": [1, "}"]}, "text":"\\u0041 she" } ',
+    ' {"_id" : "9", "x": {"text": [1, "}"]}, "text":"A she" } ',
 ]
 
 

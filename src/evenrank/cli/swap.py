@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import csv
     from collections.abc import Iterator
 
-    from evenrank.counterfactuals.swap.summary import SwapSummary
+    from evenrank.counterfactuals.swap.files import SwapSummary
 
 SHOWN = 8  # pairs
 CYCLIC = "cyclic"

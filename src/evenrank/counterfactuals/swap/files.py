@@ -1,51 +1,139 @@
-"""A collection in, its counterpart out: all cores, constant memory, and on from where it was killed."""
+"""A collection in, its counterpart out: all cores, constant memory, and on from where it was killed.
+
+The collection map of ``io/collections.py`` gives pieces to workers; each piece is swapped by a function.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.counterfactuals.swap.blocks import make_block_swapper
+from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally
+from evenrank.counterfactuals.swap.lines import SCHEMAS, JsonLines, Piece, TsvLines, swapped_documents
 from evenrank.counterfactuals.swap.pairing import KINDS
-from evenrank.counterfactuals.swap.pieces import SCHEMAS, swapped_documents
-from evenrank.counterfactuals.swap.spread import SwapJob, swap_partition
-from evenrank.counterfactuals.swap.summary import SwapCounts, SwapSummary
+from evenrank.counterfactuals.swap.resolve import model_name
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
-from evenrank.counterfactuals.swap.tagger import chosen_tagger, model_name
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, DataErrors, ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.documents import Stream, pieces_in_order
-from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
+from evenrank.evidence.scan.documents import Documents, Stream, pieces_in_order
+from evenrank.evidence.scan.sources import open_collection
+from evenrank.io.atomic import atomic_write, check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
+    CollectionFile,
     CollectionFiles,
+    FileStretch,
+    FinishedPart,
     Partition,
     Progress,
+    Record,
     collection_files,
     cut,
+    do_part,
     finished_parts,
     is_in_files,
     map_documents,
     part_of,
     provenance_of,
+    read_partition,
 )
 from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.document_tables import SCHEMA
 from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
-from evenrank.io.part_folder import PartFolder
+from evenrank.io.part_folder import PartFolder, sealed
+from evenrank.io.ranges import FileRanges
 from evenrank.io.source import guess_format
 
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
 _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started
+
+
+@dataclass
+class SwapSummary:
+    """What a swap did. ``found`` pieces were there from an earlier run and were not swapped again."""
+
+    documents: int = 0
+    changed: int = 0  # documents with a word swapped
+    pieces: int = 0
+    bytes_read: int = 0
+    tally: Tally = field(default_factory=Counter)
+    tagger: str = "rules"
+    exceptions: Mapping[str, str] = field(default_factory=dict)  # terms that do not come back
+    found: int = 0
+    source: Mapping[str, Any] = field(default_factory=dict)  # its name, and the hash of all that was read
+    seconds: float = 0.0
+
+    def add(self, piece: Piece) -> None:
+        self.pieces += 1
+        self.documents += piece.documents
+        self.changed += piece.changed
+        self.bytes_read += piece.bytes_read
+        self.tally.update(piece.tally)
+
+    def add_part(self, part: FinishedPart) -> None:
+        """Count the pieces of a part, by its record."""
+        record = part.record
+        self.pieces += record["pieces"]
+        self.documents += record["documents"]
+        self.changed += record["changed"]
+        self.tally.update({(old, new, kind): count for old, new, kind, count in record["tally"]})
+        if part.found:
+            self.found += record["pieces"]
+        else:
+            self.bytes_read += record["bytes_read"]
+
+    @property
+    def words(self) -> int:
+        return self.tally.total()
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Words swapped, by kind."""
+        counts = dict.fromkeys(KINDS, 0)
+        for (_, _, kind), count in self.tally.items():
+            counts[kind] += count
+        return counts
+
+    def most_often(self) -> list[tuple[tuple[str, str, str], int]]:
+        """The words swapped, the most frequent first; of equally frequent ones the first in the alphabet."""
+        return sorted(self.tally.items(), key=lambda item: (-item[1], item[0]))
+
+    @property
+    def one_way(self) -> dict[tuple[str, str], int]:
+        """The words swapped that a second swap does not bring back."""
+        return {
+            (old, new): count for (old, new, _), count in self.most_often() if self.exceptions.get(old) == new
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything about it as JSON holds it; times are left out, so that equal swaps are equal."""
+        return {
+            "source": dict(self.source),
+            "documents": self.documents,
+            "documents_changed": self.changed,
+            "words": self.words,
+            "kinds": self.kinds,
+            "tagger": self.tagger,
+            "pairs": [
+                {"word": old, "becomes": new, "kind": kind, "count": count}
+                for (old, new, kind), count in self.most_often()
+            ],
+            "not_restored": [
+                {"word": old, "becomes": new, "count": count} for (old, new), count in self.one_way.items()
+            ],
+        }
 
 
 def swap_file(
@@ -77,28 +165,27 @@ def swap_file(
     same file as a result. The other arguments are those of ``make_swapper`` and ``read_documents``.
     """
     begin = time.monotonic()
-    target, kind = target_of(output), _output_kind(output)
+    target, kind = target_of(output), guess_format(Path(output))
+    if kind not in SCHEMAS or Path(output).suffix in (".gz", ".zst"):
+        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in SCHEMAS)}")
     for read in (source, lexicon):
         check_not_read(target, output, read)
     workers = workers_of(threads)
-    options = {
-        "lexicon": lexicon,
-        "kinds": tuple(kinds),
-        "seed": seed,
-        "tagger": chosen_tagger(tagger),
-        "mapping": dict(mapping) if isinstance(mapping, Mapping) else mapping,
-        "one_way": one_way,
-        "share": share,
-        "from_group": from_group,
-    }
-    swapper = make_swapper(**options)  # type: ignore[arg-type]  # what is wrong with it is said here
+    swapper = make_swapper(
+        lexicon, kinds=kinds, seed=seed, tagger=tagger, mapping=mapping, one_way=one_way, share=share,
+        from_group=from_group,
+    )  # fmt: skip
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
     if size < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {size}")
     by = model_name() if swapper.tagger == "spacy" else swapper.tagger
     summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
     if on is None and not is_in_files(source):
-        _swap_stream(Stream(source, format, columns), swapper, target, kind, summary, progress)
+        # what comes through a pipe or from memory is read once, here, and cannot be gone on with
+        stream = Stream(source, format, columns)
+        with closing(stream), PartFolder(target, {}, resume=False).until_done() as parts:
+            rows = _rows_of_stream(stream, BlockSwapper(swapper), kind, summary, progress)
+            _write(rows, kind, parts, target, summary, stream.name)
     else:
         files = collection_files(source, format)
         lines = _are_lines(files, kind, columns)
@@ -117,14 +204,14 @@ def swap_file(
         }
         parts = PartFolder(target, settings, resume=resume)
         job = SwapJob(
-            str(parts.folder.resolve()), parts.key, options, kind, files.name, lines, files.many,
+            str(parts.folder.resolve()), parts.key, swapper, kind, files.name, lines, files.many,
             None if columns is None else dict(columns), size,
         )  # fmt: skip
         total = sum(file.size for file in files.files)
         processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
         with parts.until_done(keep_sound=files.many), _executor(on, processes) as executor:
-            partitions = cut(files, job, partition_bytes)
-            _swap_files(executor, job, files, partitions, parts, target, summary, progress)
+            rows = _rows_of_files(executor, job, files, partition_bytes, summary, progress)
+            _write(rows, kind, parts, target, summary, files.name)
     summary.seconds = time.monotonic() - begin
     return summary
 
@@ -147,83 +234,126 @@ def _are_lines(files: CollectionFiles, output: str, columns: Mapping[str, str] |
     return same and file.size > 0 and not is_packed(Path(file.address))
 
 
-def _swap_files(
-    executor: Executor,
-    job: SwapJob,
-    files: CollectionFiles,
-    partitions: list[Partition],
+def _write(
+    rows: Generator[pa.RecordBatch],
+    kind: str,
     parts: PartFolder,
     target: Path,
     summary: SwapSummary,
-    progress: Progress | None,
+    name: str,
 ) -> None:
-    """Swap what is missing, join everything in a file beside the parts, and move it to its place."""
-    finished = finished_parts(partitions, partial(part_of, job))
-    stretches: list[dict[str, Any]] = []
-    done = map_documents(executor, job, partial(swap_partition, job), partitions, finished, progress)
-    with closing(done), growing_file(parts.growing) as file, _writing(file, job.output) as write:
-        for part in done:
-            with part.path.open("rb") as raw, pa.ipc.open_stream(raw) as batches:
-                for batch in batches:
-                    write(batch)
-            counts = SwapCounts.of_record(part.record)
-            if part.found:
-                counts.bytes_read = 0
-                summary.found += counts.pieces
-            summary.add(counts)
-            stretches += part.record["stretches"]
-    if not summary.documents:
-        raise DataError(f"{job.name}: no documents")
-    summary.source = {"name": job.name, **provenance_of(files, stretches)}
+    """Join everything in a file beside the parts, and move it to its place."""
+    with closing(rows), growing_file(parts.growing) as file:
+        if kind == "parquet":
+            with pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+                for batch in rows:
+                    writer.write_batch(batch)
+        else:
+            for batch in rows:
+                file.write(batch.column("lines")[0].as_buffer())
+        if not summary.documents:
+            raise DataError(f"{name}: no documents")
     move_into_place(parts.growing, target)
 
 
-def _swap_stream(
-    stream: Stream,
-    swapper: Swapper,
-    target: Path,
-    kind: str,
+def _rows_of_stream(
+    stream: Stream, blocks: BlockSwapper, kind: str, summary: SwapSummary, progress: Progress | None
+) -> Generator[pa.RecordBatch]:
+    """Where one piece is wrong, the others are still read, for one error about all."""
+    wrong = DataErrors()
+    for fetch in pieces_in_order(stream.pieces()):
+        try:
+            piece = swapped_documents(fetch, blocks, kind, stream.name)
+        except DataError as error:
+            wrong.add(error)
+            if wrong.full:
+                break
+        else:
+            summary.add(piece)
+            yield piece.rows
+            if progress is not None:
+                progress(summary.documents, None, "documents")
+    wrong.check()
+    summary.source = {"name": stream.name}
+
+
+def _rows_of_files(
+    executor: Executor,
+    job: SwapJob,
+    files: CollectionFiles,
+    partition_bytes: int,
     summary: SwapSummary,
     progress: Progress | None,
-) -> None:
-    """What comes through a pipe or from memory is read once, by one process, and cannot be gone on with.
-
-    Where one piece is wrong, the others are still read, for one error about all.
-    """
-    blocks, wrong = make_block_swapper(swapper), DataErrors()
-    with closing(stream), PartFolder(target, {}, resume=False).until_done() as parts:
-        with growing_file(parts.growing) as file, _writing(file, kind) as write:
-            for fetch in pieces_in_order(stream.pieces()):
-                try:
-                    piece = swapped_documents(fetch, blocks, kind, stream.name)
-                except DataError as error:
-                    wrong.add(error)
-                    if wrong.full:
-                        break
-                else:
-                    write(piece.rows)
-                    summary.add(piece.counts)
-                    if progress is not None:
-                        progress(summary.documents, None, "documents")
-            wrong.check()
-        if not summary.documents:
-            raise DataError(f"{stream.name}: no documents")
-        summary.source = {"name": stream.name}
-        move_into_place(parts.growing, target)
+) -> Generator[pa.RecordBatch]:
+    """Have workers swap what is missing; all parts in their order."""
+    partitions = cut(files, job, partition_bytes)
+    finished = finished_parts(partitions, partial(part_of, job))
+    stretches: list[Record] = []
+    done = map_documents(executor, job, partial(swap_partition, job), partitions, finished, progress)
+    with closing(done):
+        for part in done:
+            with part.path.open("rb") as raw, pa.ipc.open_stream(raw) as batches:
+                yield from batches
+            summary.add_part(part)
+            stretches += part.record["stretches"]
+    summary.source = {"name": files.name, **provenance_of(files, stretches)}
 
 
-@contextmanager
-def _writing(file: BinaryIO, kind: str) -> Iterator[Callable[[pa.RecordBatch], object]]:
-    """What adds the rows of a piece to the output."""
-    if kind != "parquet":
-        yield lambda rows: file.write(rows.column("lines")[0].as_buffer())
-        return
-    with closing(pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd")) as writer:
-        yield writer.write_batch
+class SwapJob(NamedTuple):
+    """All that a worker must know: plain values, which another process can be sent."""
+
+    folder: str
+    key: str
+    swapper: Swapper
+    output: str
+    name: str
+    lines: bool  # the file is read and written as lines, else as documents
+    many: bool
+    columns: Mapping[str, str] | None
+    block_bytes: int
+    kind: str = "arrow"  # of the parts
+
+    def open(self, file: CollectionFile) -> Documents:
+        if self.lines:
+            ranges = FileRanges(Path(file.address), file.name)
+            if self.output == "jsonl":
+                return JsonLines(ranges, file.name, self.block_bytes, self.columns)
+            return TsvLines(ranges, file.name, self.block_bytes, fast=find_spec("numba") is not None)
+        return open_collection(
+            file.source(), format=file.format, columns=self.columns, block_bytes=self.block_bytes
+        )
 
 
-def _output_kind(output: str | os.PathLike[str]) -> str:
-    kind = guess_format(Path(output))
-    if kind not in SCHEMAS or Path(output).suffix in (".gz", ".zst"):
-        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in SCHEMAS)}")
-    return kind
+def swap_partition(job: SwapJob, partition: Partition) -> Record | DataError:
+    """Write the swapped pieces of a partition, then its record."""
+    return do_part(part_of(job, partition), partial(_swap_partition, job, partition))
+
+
+_made: dict[str, BlockSwapper] = {}  # one for all partitions of a swap that a worker is sent
+
+
+def _swap_partition(job: SwapJob, partition: Partition, path: Path) -> Record:
+    if job.key not in _made:  # the key is of everything that it depends on
+        _made.clear()
+        _made[job.key] = BlockSwapper(job.swapper)
+    blocks, counts = _made[job.key], SwapSummary()
+    with atomic_write(path) as file, pa.ipc.new_stream(file, SCHEMAS[job.output]) as writer:
+
+        def keep(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
+            piece = swapped()
+            writer.write_batch(piece.rows)
+            counts.add(piece)
+            return piece.digest, piece.documents
+
+        def pieces(collection: Documents, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
+            first, last, _ = stretch.pieces
+            if isinstance(collection, (TsvLines, JsonLines)):
+                for index in range(first, len(collection) if last is None else last):
+                    yield partial(keep, partial(collection.swapped, index, blocks))
+            else:
+                for fetch in collection.pieces(first, last):
+                    yield partial(keep, partial(swapped_documents, fetch, blocks, job.output, job.name))
+
+        stretches = read_partition(job, partition, pieces)
+    tally = [[*pair, count] for pair, count in counts.tally.items()]
+    return {**vars(counts), "tally": tally, "stretches": stretches, "part": sealed(path)}

@@ -1,44 +1,13 @@
-"""Terms in raw UTF-8, their case, and a copy of the text with other words in their places."""
+"""The case of words in raw UTF-8, and a copy of the text with other words in their places."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
-# what numba compiles has no types that a checker could follow; ``fast.py`` is the typed door to it
+# what numba compiles has no types that a checker could follow; ``blocks.py`` is the typed door to it
 
 from __future__ import annotations
 
-from evenrank.evidence.scan.tables import FIRST, SIZE, TERM
 from evenrank.evidence.scan.vectors import compiled
 
 LOWER, TITLE, UPPER, OTHER = range(4)
-
-
-@compiled(boundscheck=False)
-def match_terms(words, begins, phrases, terms):
-    """The terms that the ``words`` of ``find_words`` make up, the longest first: to each row of ``terms`` the
-    term, its first row in ``words`` and its number of words. How many there are."""
-    at, found = 0, 0
-    while at < len(words):
-        word, used = words[at, 2], 1
-        for row in range(begins[word], begins[word + 1]):
-            size = phrases[row, SIZE]
-            same = at + size <= len(words)
-            step = 1
-            while same and step < size:
-                then = at + step
-                same = (
-                    words[then, 2] == phrases[row, FIRST + step]
-                    and words[then, 1] == words[at, 1] + step
-                    and words[then, 0] == words[at, 0]
-                )
-                step += 1
-            if same:
-                used = size
-                terms[found, 0] = phrases[row, TERM]
-                terms[found, 1] = at
-                terms[found, 2] = size
-                found += 1
-                break
-        at += used
-    return found
 
 
 @compiled(boundscheck=False)

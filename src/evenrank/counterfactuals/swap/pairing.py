@@ -1,4 +1,4 @@
-"""Which word takes the place of which."""
+"""Which word takes the place of which: a lexicon's partners, a mapping, and first names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.counterfactuals.swap.names import name_pairs, ranks, shipped_names
 from evenrank.data.lexicon import Lexicon, lower
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.scan.phrases import tokenize
+from evenrank.evidence.scan.phrases import Phrases, tokenize
 from evenrank.io.lexicons import read_lexicon
 
 KINDS = ("pronouns", "nouns", "titles", "names")
@@ -26,6 +26,8 @@ HER, HIS, TITLE = "her", "his", "title"
 
 PRONOUNS = frozenset({"she", "he", "her", "him", "his", "hers", "herself", "himself"})
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "madam", "sir", "madame", "monsieur", "mister", "missus"})
+
+SPREAD = 1.25  # within a band, the most frequent name has at most so many times the births of the least
 
 Tokens = tuple[str, ...]
 
@@ -44,9 +46,16 @@ class Pairing:
     """Terms, as the tokeniser of the scan sees them, and what each becomes."""
 
     entries: Mapping[Tokens, Entry]
-    longest: int  # tokens of the longest term
     name: str
     groups: tuple[str, ...] = ()  # of the lexicon
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """The terms, as the scan looks for them; its groups do not matter here."""
+        codes = {tokens: code for code, tokens in enumerate(self.entries)}
+        names = tuple(map(" ".join, codes))
+        lexicon = Lexicon(self.name, ("words",), names, (0,) * len(names), (1.0,))
+        return Phrases(lexicon, "word", codes, max(map(len, codes)))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -86,18 +95,25 @@ def make_pairing(
         raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
         raise ParameterError(f"share must be above 0 and at most 1, got {share!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
     words = _gender() if lexicon is None else read_lexicon(lexicon)
     shipped = mapping is None and words == _gender()
     pairs = _pairs(words, mapping)
-    entries: dict[Tokens, Entry] = {}
-    for old, new in pairs.items():
-        _add(entries, old, new, reversible=pairs.get(new) == old, name=words.name)
+    chosen = [(old, new, pairs.get(new) == old) for old, new in pairs.items()]
     if shipped:
-        for old, new in _one_way().items():
-            if one_way or old in TITLES:  # a Ms left alone would stand beside a he
-                _add(entries, old, new, reversible=False, name=words.name)
-        for old, new in name_pairs(seed).items():
-            entries.setdefault((old,), Entry((new,), "names", True))
+        leading = ((row["word"], row["becomes"]) for row in _rows("one-way-en.csv"))
+        # a Ms left alone would stand beside a he
+        chosen += [(old, new, False) for old, new in leading if one_way or old in TITLES]
+        chosen += [(old, new, True) for old, new in _name_pairs(seed).items()]
+    entries: dict[Tokens, Entry] = {}
+    for old, new, reversible in chosen:
+        tokens, becomes = tuple(tokenize(old, "word")), tuple(tokenize(new, "word"))
+        if not tokens or not becomes:
+            raise DataError(
+                f"lexicon {words.name!r}: {old!r} and {new!r} cannot be swapped: one of them has no word"
+            )
+        entries.setdefault(tokens, Entry(becomes, _kind(old), reversible, _context(old, new)))
     kept = {tokens: entry for tokens, entry in entries.items() if entry.kind in kinds}
     if not kept:
         raise ParameterError(f"lexicon {words.name!r} has no {', '.join(kinds)} to swap")
@@ -105,7 +121,7 @@ def make_pairing(
         kept = _sampled(kept, share, seed)
     if from_group is not None:
         kept = _leaving(kept, words, from_group)
-    return Pairing(kept, max(map(len, kept)), words.name, words.groups)
+    return Pairing(kept, words.name, words.groups)
 
 
 def _sampled(entries: Mapping[Tokens, Entry], share: float, seed: int) -> dict[Tokens, Entry]:
@@ -145,9 +161,7 @@ def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> d
         for term, place in zip(lexicon.terms, lexicon.term_groups, strict=True)
     }
     if lexicon == _gender():
-        names = ranks()
-        groups.update({(name,): "female" for name in names.female})
-        groups.update({(name,): "male" for name in names.male})
+        groups |= {(row[group],): group for row in _rows("names-en.csv") for group in ("female", "male")}
 
     def leaves(tokens: Tokens, entry: Entry) -> bool:
         own = groups.get(tokens)  # a word that leads one way has no group: it leaves that of its counterpart
@@ -167,6 +181,7 @@ def _gender() -> Lexicon:
 
 
 def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[str, str]:
+    """What becomes what: partners; word i of a group word i of the next (cyclic); or what a dict says."""
     if mapping is None:
         if not lexicon.partners:
             raise ParameterError(
@@ -177,7 +192,14 @@ def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[st
     if isinstance(mapping, str):
         if mapping != CYCLIC:
             raise ParameterError(f"mapping must be a dict or {CYCLIC!r}, got {mapping!r}")
-        return _shifted(lexicon)
+        words = [lexicon.words(group) for group in lexicon.groups]
+        if len({len(group) for group in words}) > 1:
+            sizes = ", ".join(f"{name} {len(own)}" for name, own in zip(lexicon.groups, words, strict=True))
+            raise DataError(
+                f"lexicon {lexicon.name!r}: a cyclic shift needs groups of the same size, got {sizes}"
+            )
+        following = zip(words, [*words[1:], words[0]], strict=True)
+        return {old: new for own, others in following for old, new in zip(own, others, strict=True)}
     given = {lower(old): lower(new) for old, new in mapping.items()}
     unknown = sorted({word for word in (*given, *given.values()) if word not in lexicon.terms})
     if unknown:
@@ -185,36 +207,12 @@ def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[st
     return given
 
 
-def _shifted(lexicon: Lexicon) -> dict[str, str]:
-    """Word i of a group becomes word i of the next, that of the last group word i of the first."""
-    words = [lexicon.words(group) for group in lexicon.groups]
-    if len({len(group) for group in words}) > 1:
-        sizes = ", ".join(f"{name} {len(group)}" for name, group in zip(lexicon.groups, words, strict=True))
-        raise DataError(
-            f"lexicon {lexicon.name!r}: a cyclic shift needs groups of the same size, got {sizes}"
-        )
-    following = [*words[1:], words[0]]
-    return {
-        old: new
-        for own, others in zip(words, following, strict=True)
-        for old, new in zip(own, others, strict=True)
-    }
-
-
-def _add(entries: dict[Tokens, Entry], old: str, new: str, *, reversible: bool, name: str) -> None:
-    tokens, becomes = tuple(tokenize(old, "word")), tuple(tokenize(new, "word"))
-    if not tokens or not becomes:
-        raise DataError(f"lexicon {name!r}: {old!r} and {new!r} cannot be swapped: one of them has no word")
-    kind = _kind(old)
-    entries.setdefault(tokens, Entry(becomes, kind, reversible, _context(old, new)))
-
-
 def _kind(word: str) -> str:
     if word in PRONOUNS:
         return "pronouns"
     if word in TITLES:
         return "titles"
-    return "names" if word in shipped_names() else "nouns"
+    return "names" if word in _name_pairs(0) else "nouns"
 
 
 def _context(old: str, new: str) -> str:
@@ -226,7 +224,61 @@ def _context(old: str, new: str) -> str:
     return TITLE if old in ("ms", "miss") else ""
 
 
-@lru_cache(maxsize=1)
-def _one_way() -> dict[str, str]:
-    text = (files("evenrank") / "counterfactuals/swap/one-way-en.csv").read_text(encoding="utf-8")
-    return {row["word"]: row["becomes"] for row in csv.DictReader(text.splitlines())}
+@lru_cache(maxsize=8)
+def _name_pairs(seed: int) -> dict[str, str]:
+    """Each first name and its counterpart, both ways: one of the other sex that is about equally frequent.
+
+    The names of a band of frequency are paired by a draw.
+    """
+    rows = _rows("names-en.csv")  # the most frequent first
+    births = [(int(row["female_births"]), int(row["male_births"])) for row in rows]
+    borders = [0]
+    for rank, own in enumerate(births):
+        if any(most > SPREAD * least for most, least in zip(births[borders[-1]], own, strict=True)):
+            borders.append(rank)
+    generator = np.random.default_rng(seed)
+    pairs: dict[str, str] = {}
+    for begin, end in pairwise([*borders, len(rows)]):
+        for place, other in enumerate(generator.permutation(end - begin).tolist()):
+            female, male = rows[begin + place]["female"], rows[begin + other]["male"]
+            pairs |= {female: male, male: female}
+    return pairs
+
+
+@lru_cache(maxsize=2)
+def _rows(name: str) -> list[dict[str, str]]:
+    """A table that comes with the package."""
+    text = (files("evenrank") / "counterfactuals/swap" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def upper(text: str) -> str:
+    """Upper case, character by character: a character whose upper case is several stays as it is.
+
+    >>> upper("fiancé ß")
+    'FIANCÉ ß'
+    """
+    return "".join(large if len(large := character.upper()) == 1 else character for character in text)
+
+
+def as_cased(old: str, new: str) -> str:
+    """``new``, which is in lower case, as ``old`` is written.
+
+    Lower stays lower, Title stays Title, UPPER stays UPPER. Anything else goes letter by letter, and
+    beyond the end of ``old`` as its last letter is. So the way back finds the same case, except where
+    the new word is the shorter one and the old one changes its case behind that.
+
+    >>> as_cased("He", "she"), as_cased("HE", "she"), as_cased("he", "she"), as_cased("JoAnn", "craig")
+    ('She', 'SHE', 'she', 'CrAig')
+    """
+    if old == lower(old):
+        return new
+    if len(old) > 1 and old == upper(old):
+        return upper(new)
+    if old[1:] == lower(old[1:]):
+        return upper(new[:1]) + new[1:]
+    last = len(old) - 1
+    return "".join(
+        character if (own := old[min(place, last)]) == lower(own) else upper(character)
+        for place, character in enumerate(new)
+    )

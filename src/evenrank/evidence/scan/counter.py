@@ -192,10 +192,10 @@ class KernelCounter:
         size, words = find_words(*arguments), arguments[-1]
         if size < 0:
             raise UnsoundText(first + ~int(size))
-        found = np.empty(size if self._terms else 0, np.int32)
+        found = np.empty((size if self._terms else 0, 2), np.int32)
         found_ends = np.zeros(len(lengths), np.int64)
         count_terms(words[:size], tables.begins, tables.phrases, first, groups, found, found_ends)
-        return found, found_ends
+        return found[:, 0], found_ends
 
     def _arguments(self, texts: Texts, lengths: Int32s) -> tuple[Any, ...]:
         """Of ``find_words``. Whatever the texts lie in, the types are the same: it is compiled once."""

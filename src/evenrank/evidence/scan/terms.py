@@ -21,8 +21,8 @@ def count_terms(words, begins, phrases, first, counts, found, found_ends):
     """Count the terms that the ``words`` of ``find_words`` make up, into ``counts`` (G, D), where document 0
     is that of column ``first``.
 
-    If ``found`` has room for as many, it gets the terms in their order, those of document ``d`` from
-    ``found_ends[d - 1]`` to ``found_ends[d]``.
+    If ``found`` has room for as many, it gets the terms in their order and the row of the first word of each,
+    those of document ``d`` from ``found_ends[d - 1]`` to ``found_ends[d]``.
     """
     at, finds = 0, 0
     while at < len(words):
@@ -39,7 +39,8 @@ def count_terms(words, begins, phrases, first, counts, found, found_ends):
                 used = size
                 counts[phrases[row, GROUP], first + document] += 1
                 if found.size:
-                    found[finds] = phrases[row, TERM]
+                    found[finds, 0] = phrases[row, TERM]
+                    found[finds, 1] = at
                     finds += 1
                     found_ends[document] = finds
                 break
