@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -183,9 +184,29 @@ class StringRows:
 
     strings: pa.LargeStringArray
     rows: Int64s | None = None  # None is all, in order
+    hashes_of_all: UInt64s | None = None  # those of ``strings``, where they are known
+
+    @classmethod
+    def joined(cls, parts: Sequence[StringRows]) -> StringRows:
+        """All of them, one part behind the other."""
+        if len(parts) == 1:
+            return parts[0]
+        whole = pa.concat_arrays([part.array() for part in parts])
+        return cls(whole, None, np.concatenate([part.hashes for part in parts]))
 
     def __len__(self) -> int:
         return len(self.strings) if self.rows is None else len(self.rows)
+
+    @cached_property
+    def hashes(self) -> UInt64s:
+        if self.hashes_of_all is None:
+            return hash_strings(self.array())
+        return self.hashes_of_all if self.rows is None else self.hashes_of_all[self.rows]
+
+    @cached_property
+    def lengths(self) -> Int64s:
+        """How many bytes each has."""
+        return lengths_of(self.strings, self.rows)
 
     def at(self, places: npt.NDArray[Any]) -> pa.LargeStringArray:
         return take(self.strings, places if self.rows is None else self.rows[places])
@@ -197,9 +218,6 @@ class StringRows:
         if self.rows is None or other.rows is None:
             return self.rows is other.rows
         return self.rows is other.rows or np.array_equal(self.rows, other.rows)
-
-    def rows_at(self, places: Int64s) -> Int64s:
-        return places if self.rows is None else self.rows[places]
 
     def array(self) -> pa.LargeStringArray:
         return self.strings if self.rows is None else take(self.strings, self.rows)

@@ -17,7 +17,7 @@ from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import ParameterError
-from evenrank.ids import StringRows, as_strings, hash_strings
+from evenrank.ids import as_strings
 from evenrank.inputs.inputs import Inputs
 from evenrank.stats.correlation import correlation_matrix
 from evenrank.tables import Table
@@ -31,8 +31,7 @@ def document_features(inputs: Inputs) -> tuple[tuple[str, ...], Floats]:
     """
     runs = [run for given in inputs.runs.values() for run in ([given] if isinstance(given, Run) else given)]
     ranked = dict.fromkeys(document for run in runs for document in run.doc_ids.to_pylist())
-    ids = as_strings(list(ranked))
-    pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
+    pairs = Pairs.of_documents(as_strings(list(ranked)))
     found: dict[str, Floats] = {}
     for membership in inputs.groups:
         if membership.attribute.ordinal:

@@ -13,7 +13,7 @@ from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
 from evenrank.errors import ParameterError
-from evenrank.ids import StringRows, hash_strings
+from evenrank.ids import StringRows
 
 COLLECTION_WORLD = "collection"
 
@@ -148,7 +148,7 @@ def _relevant(parts: Sequence[Membership], qrels: Qrels, unknown: Sequence[str |
     """(Q, C): the combinations of each query's relevant documents, summed."""
     rows = np.flatnonzero(qrels.grades >= rel)
     codes = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[rows]
-    pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows), hash_strings(qrels.doc_ids)[rows])
+    pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows))
     joint = np.ones((len(rows), 1))
     for part, value in zip(parts, unknown, strict=True):
         at = part.rows_of(pairs)

@@ -13,7 +13,7 @@ from evenrank.data.attribute import COMBINED, UNIFORM, Attribute
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
-from evenrank.ids import StringRows, hash_strings, take
+from evenrank.ids import StringRows, take
 
 BETWEEN = " & "
 MOST_VALUES = 4096
@@ -32,7 +32,7 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
             f"{part.attribute.name!r} and {first.attribute.name!r} are both by query and cannot be combined"
         )
     ids, query_ids = first.doc_ids, first.query_ids or ("",)
-    pairs = Pairs(query_ids, first.query_codes, StringRows(ids), hash_strings(ids))
+    pairs = Pairs(query_ids, first.query_codes, StringRows(ids))
     rows = [part.rows_of(pairs) for part in parts]
     everywhere = np.flatnonzero(np.all([found >= 0 for found in rows], axis=0))  # (R,)
     product = np.ones((len(everywhere), 1))

@@ -9,9 +9,10 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from evenrank.arrays import Array, Int64s, UInt64s, in_order, ragged
-from evenrank.ids import StringRows, hash_strings
+from evenrank.arrays import Array, Int64s, in_order, ragged
+from evenrank.ids import StringRows
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,11 @@ class Pairs:
     query_ids: Sequence[str]  # (Q,)
     query_codes: Int64s  # (P,)
     doc_ids: StringRows  # (P,)
-    doc_hashes: UInt64s  # (P,)
+
+    @classmethod
+    def of_documents(cls, doc_ids: pa.LargeStringArray, query: str = "") -> Pairs:
+        """All with one query, which does not matter for what is known by document."""
+        return cls((query,), np.zeros(len(doc_ids), np.int64), StringRows(doc_ids))
 
     def __len__(self) -> int:
         return len(self.query_codes)
@@ -139,15 +144,11 @@ class DocumentSets:
     offsets: Int64s  # (Q + 1,), or (2,) when shared
     shared: bool = False
     gathered: Mapping[str, Gathered] = field(default_factory=dict)  # evidence that is at hand already
-    doc_hashes: UInt64s | None = None  # (M,), where they are known
 
     def pairs(self, query_ids: Sequence[str]) -> Pairs:
         """The documents as pairs with their queries; of a shared set all are with the first."""
         codes = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        hashes = self.doc_hashes
-        if hashes is None:
-            hashes = hash_strings(self.doc_ids.array())
-        return Pairs(query_ids, codes, self.doc_ids, hashes)
+        return Pairs(query_ids, codes, self.doc_ids)
 
 
 class Evidence(Protocol):

@@ -11,16 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, integers, values_of
+from evenrank.arrays import Int64s, UInt64s, values_of
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import (
     WHOLE_IN_HASH,
     StringRows,
     hash_strings,
-    lengths_of,
     mix_codes,
     places_among,
-    take,
 )
 
 if TYPE_CHECKING:
@@ -46,49 +44,49 @@ class PairIndex:
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
         self._query_codes = query_codes
-        self._doc_ids = doc_ids
-        self._rows: Int64s | None = None  # in the order of their keys, when the index is made
+        self._doc_ids = StringRows(doc_ids)
         self._asked = False
 
-    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
-        """The row of each pair, or -1. ``hashes`` are those of the ids; no codes for a table by document."""
-        if self._rows is None and not self._asked and len(hashes) < _FEW * len(self._doc_ids):
-            self._asked = True
-            wanted = pc.is_in(self._doc_ids, value_set=doc_ids.array().unique())
-            rows = np.flatnonzero(values_of(wanted))
-            part = PairIndex(self._query_codes[rows], take(self._doc_ids, rows))
-            found = part._located(query_codes, doc_ids, hashes)
-            return np.append(rows, -1)[found]
-        return self._located(query_codes, doc_ids, hashes)
-
-    def _made(self) -> Int64s:
-        keys = hash_strings(self._doc_ids) + mix_codes(self._query_codes)
+    @cached_property
+    def _sorted(self) -> tuple[UInt64s, Int64s]:
+        """The keys in their order, and the row of each; behind the last one a key that ends any search."""
+        keys = self._doc_ids.hashes + mix_codes(self._query_codes)
         rows = np.argsort(keys)
-        self._keys = np.append(keys[rows], _LAST)  # behind the last row stands a key that ends any search
-        bits = min(_MOST_BITS, max(4, (2 * len(keys)).bit_length()))
-        self._shift = np.uint64(64 - bits)
-        counts = np.bincount((keys >> self._shift).view(np.int64), minlength=1 << bits)
-        self._starts = (np.cumsum(counts) - counts).astype(np.int32)
-        self._lengths = lengths_of(self._doc_ids)
-        return rows
+        return np.append(keys[rows], _LAST), rows
 
-    def _located(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, hashes: UInt64s) -> Int64s:
-        if self._rows is None:
-            self._rows = self._made()
-        found = np.full(len(hashes), -1, dtype=np.int64)
-        for begin in range(0, len(hashes), _PAIRS_AT_ONCE):
-            keys = hashes[begin : begin + _PAIRS_AT_ONCE]
+    @cached_property
+    def _starts(self) -> tuple[npt.NDArray[np.int32], np.uint64]:
+        """Where the keys with the same leading bits begin, and how far to shift a key to have these."""
+        keys = self._sorted[0][:-1]
+        bits = min(_MOST_BITS, max(4, (2 * len(keys)).bit_length()))
+        shift = np.uint64(64 - bits)
+        counts = np.bincount((keys >> shift).view(np.int64), minlength=1 << bits)
+        return (np.cumsum(counts) - counts).astype(np.int32), shift
+
+    def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows) -> Int64s:
+        """The row of each pair, or -1; no codes for a table by document."""
+        if not self._asked and len(doc_ids) < _FEW * len(self._doc_ids):
+            self._asked = True
+            wanted = pc.is_in(self._doc_ids.strings, value_set=doc_ids.array().unique())
+            rows = np.flatnonzero(values_of(wanted))
+            part = PairIndex(self._query_codes[rows], self._doc_ids.at(rows))
+            return np.append(rows, -1)[part.locate(query_codes, doc_ids)]
+        sorted_keys, sorted_rows = self._sorted
+        starts, shift = self._starts
+        found = np.full(len(doc_ids), -1, dtype=np.int64)
+        for begin in range(0, len(doc_ids), _PAIRS_AT_ONCE):
+            keys = doc_ids.hashes[begin : begin + _PAIRS_AT_ONCE]
             pairs = np.arange(begin, begin + len(keys))  # those still looked for
             keys = keys + (_NO_QUERY if query_codes is None else mix_codes(query_codes[pairs]))
-            at = self._starts.take((keys >> self._shift).view(np.int64)).astype(np.int64)
+            at = starts.take((keys >> shift).view(np.int64)).astype(np.int64)
             while len(pairs):  # as often as the most keys with the same leading bits
-                there = self._keys.take(at)
-                alike = np.flatnonzero((there == keys) & (at < len(self._rows)))
-                rows, asked = self._rows.take(at[alike]), pairs[alike]
-                right = self._are(rows, query_codes, doc_ids, asked)
-                found[asked[right]] = rows[right]
+                there = sorted_keys.take(at)
+                alike = np.flatnonzero((there == keys) & (at < len(sorted_rows)))
+                rows, asked = sorted_rows.take(at[alike]), pairs[alike]
+                same = self._are(rows, query_codes, doc_ids, asked)
+                found[asked[same]] = rows[same]
                 further = there < keys
-                further[alike[~right]] = True
+                further[alike[~same]] = True
                 on = np.flatnonzero(further)
                 pairs, keys, at = pairs[on], keys[on], at[on] + 1
         return found
@@ -97,17 +95,14 @@ class PairIndex:
         self, rows: Int64s, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, pairs: Int64s
     ) -> npt.NDArray[np.bool_]:
         """Whether each row is the pair whose key is equal to its own."""
-        asked = doc_ids.rows_at(pairs)
-        lengths = self._lengths.take(rows)
-        right: npt.NDArray[np.bool_] = lengths == lengths_of(doc_ids.strings, asked)
+        lengths = self._doc_ids.lengths.take(rows)
+        same: npt.NDArray[np.bool_] = lengths == doc_ids.lengths.take(pairs)
         if query_codes is not None:
-            right &= self._query_codes[rows] == query_codes[pairs]
-        long = np.flatnonzero(right & (lengths > WHOLE_IN_HASH))
+            same &= self._query_codes[rows] == query_codes[pairs]
+        long = np.flatnonzero(same & (lengths > WHOLE_IN_HASH))
         if len(long):
-            right[long] = values_of(
-                pc.equal(take(self._doc_ids, rows[long]), take(doc_ids.strings, asked[long]))
-            )
-        return right
+            same[long] = values_of(pc.equal(self._doc_ids.at(rows[long]), doc_ids.at(pairs[long])))
+        return same
 
 
 class PairRows:
@@ -130,7 +125,7 @@ class PairRows:
     def rows_of(self, pairs: Pairs) -> Int64s:
         """The row of each pair, -1 for one that is not listed."""
         codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
-        return self._index.locate(codes, pairs.doc_ids, pairs.doc_hashes)
+        return self._index.locate(codes, pairs.doc_ids)
 
 
 def all_differ(
@@ -157,17 +152,12 @@ def repeated_pairs(
     """
     if all_differ(query_codes, doc_ids, hashes):
         return []
-    table = pa.table({"query": integers(query_codes), "document": doc_ids})
-    keys = [("query", "ascending"), ("document", "ascending")]
-    order = values_of(pc.sort_indices(table, sort_keys=keys)).astype(np.int64)  # like rows as they come
-    codes, ids = query_codes[order], take(doc_ids, order)
-    fresh = np.ones(len(order), dtype=bool)
-    alike = values_of(pc.equal(ids.slice(1), ids.slice(0, len(ids) - 1)))
-    fresh[1:] = ~alike | (codes[1:] != codes[:-1])
-    heads = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))  # where the like of a row begin
-    places = np.flatnonzero(~fresh)
-    places = places[np.argsort(order[places])][:most]
-    return list(zip(order[heads[places]].tolist(), order[places].tolist(), strict=True))
+    first: dict[tuple[int, str], int] = {}
+    twice = []
+    for row, pair in enumerate(zip(query_codes.tolist(), doc_ids.to_pylist(), strict=True)):
+        if first.setdefault(pair, row) != row:
+            twice.append((first[pair], row))
+    return twice[:most]
 
 
 def refuse_repeated(

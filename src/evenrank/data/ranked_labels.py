@@ -17,7 +17,6 @@ from evenrank.data.label_error import posterior
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError
-from evenrank.ids import StringRows
 
 PARTS = 50  # of documents at like ranks, at most: they are counted, so that many documents cost no more
 PRIOR = 0.02  # the precision of a normal prior on log-odds: so weak that it only keeps them finite
@@ -40,7 +39,7 @@ class RankedLabels:
         if observed is None or membership.rates is None:
             raise ParameterError(f"{membership!r} has no error rates")
         codes = np.repeat(np.arange(len(run.query_ids)), run.lengths)
-        rows = observed.rows_of(Pairs(run.query_ids, codes, StringRows(run.doc_ids), run.doc_hashes))
+        rows = observed.rows_of(Pairs(run.query_ids, codes, run.ids_at()))
         ranks = np.arange(len(codes)) - np.repeat(run.offsets[:-1], run.lengths) + 1
         known = rows >= 0
         documents, places = np.unique(rows[known], return_inverse=True)  # (D,)

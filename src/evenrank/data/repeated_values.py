@@ -9,7 +9,6 @@ from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError
-from evenrank.ids import StringRows
 
 
 def repeating_queries(run: Run, membership: Membership, *, depth: int = 20) -> tuple[str, ...]:
@@ -28,7 +27,7 @@ def repeating_queries(run: Run, membership: Membership, *, depth: int = 20) -> t
     lengths = np.minimum(np.diff(run.offsets), depth)
     places = ragged(run.offsets[:-1], lengths)
     codes = np.repeat(np.arange(len(run.query_ids)), lengths)
-    pairs = Pairs(run.query_ids, codes, StringRows(run.doc_ids, places), run.doc_hashes[places])
+    pairs = Pairs(run.query_ids, codes, run.ids_at(places))
     rows, values, shares = membership.entries(membership.rows_of(pairs))
     if shares is not None:
         rows, values = rows[shares > 0], values[shares > 0]

@@ -27,6 +27,7 @@ from evenrank.errors import (
     counted,
 )
 from evenrank.ids import (
+    StringRows,
     as_ids,
     as_strings,
     hash_strings,
@@ -176,6 +177,10 @@ class Run:
         return np.array_equal(self.offsets, other.offsets) and self.doc_ids.equals(other.doc_ids)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def ids_at(self, rows: Int64s | None = None) -> StringRows:
+        """The documents in these rows, or all of them, to be looked for."""
+        return StringRows(self.doc_ids, rows, self.doc_hashes)
 
     def documents(self, query: str) -> list[str]:
         """The ranked list of one query."""

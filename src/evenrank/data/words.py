@@ -209,7 +209,7 @@ class WordCounts:
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` and ``words.tokens`` (P,): all tokens, and those of any
         group; and, if counted, ``words.terms`` (P, terms)."""
-        rows = self._index.locate(None, pairs.doc_ids, pairs.doc_hashes)
+        rows = self._index.locate(None, pairs.doc_ids)
         known = rows >= 0
         columns: dict[str, Column] = {
             name: rows_or_zero(values, rows).astype(float)

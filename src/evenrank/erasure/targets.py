@@ -15,7 +15,7 @@ from evenrank.data.membership import Membership
 from evenrank.data.numbers import real_numbers
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted
-from evenrank.ids import StringRows, as_strings, hash_strings
+from evenrank.ids import as_strings
 from evenrank.measures.neutrality import neutrality
 
 MOST_COUNTED = 5  # occurrences of the words of one group: a long list of names is not a hundred times as much
@@ -186,8 +186,7 @@ def as_targets(given: Any) -> Targets:
 
 
 def _pairs(documents: Any) -> Pairs:
-    ids = as_strings(documents)
-    return Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
+    return Pairs.of_documents(as_strings(documents))
 
 
 def _listed(names: Sequence[str]) -> str:

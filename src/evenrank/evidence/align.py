@@ -163,7 +163,7 @@ class _Aligner:
 
     def lists(self, runs: Sequence[Run], evidence: set[str], *, stacked: bool) -> Ranked:
         """The lists of these runs as one matrix; ``stacked`` gives the axis S even for one run."""
-        matrices, ids, hashes, codes, scores, begin = [], [], [], [], [], 0
+        matrices, ids, codes, scores, begin = [], [], [], [], 0
         width = max((self._width(run) for run in runs), default=0)
         for run in runs:
             spots = self._spots(run)
@@ -177,16 +177,14 @@ class _Aligner:
             places = np.arange(width)
             first = begin + ends - lengths
             matrices.append(np.where(places < lengths[:, None], first[:, None] + places, -1))  # (Q, K)
-            ids.append(StringRows(run.doc_ids, rows))
-            hashes.append(run.doc_hashes if rows is None else run.doc_hashes[rows])
+            ids.append(run.ids_at(rows))
             codes.append(np.repeat(np.arange(len(spots)), lengths))
             scores.append(run.scores if rows is None else run.scores[rows])
             begin += len(ids[-1])
         pairs = Pairs(
             self.queries,
             np.concatenate(codes) if len(codes) > 1 else codes[0],
-            StringRows(pa.concat_arrays([part.array() for part in ids])) if len(ids) > 1 else ids[0],
-            np.concatenate(hashes) if len(hashes) > 1 else hashes[0],
+            StringRows.joined(ids),
         )
         rows_of_all = np.stack(matrices, axis=1) if stacked else matrices[0]
         gathered = self._gather(pairs, evidence, {})
@@ -214,13 +212,10 @@ class _Aligner:
         spots = self._spots(background)
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
         if self._is_whole(background, lengths):
-            ids = StringRows(background.doc_ids)
-            return DocumentSets(ids, background.offsets, doc_hashes=background.doc_hashes)
+            return DocumentSets(background.ids_at(), background.offsets)
         rows = ragged(background.offsets[:-1][spots], lengths)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return DocumentSets(
-            StringRows(background.doc_ids, rows), offsets, doc_hashes=background.doc_hashes[rows]
-        )
+        return DocumentSets(background.ids_at(rows), offsets)
 
     def pool(self, runs: Sequence[Run]) -> DocumentSets:
         """For each query the documents that any of its rankings or judgements names, by code."""

@@ -103,7 +103,7 @@ class WordsByNeed(WordCounts):
         self._rows.known(hashes)
 
     def gather(self, pairs: Pairs) -> Gathered:
-        return self.among(pairs.doc_hashes).gather(pairs)
+        return self.among(pairs.doc_ids.hashes).gather(pairs)
 
     def among(self, hashes: UInt64s) -> WordCounts:
         """The counts of the documents that were asked for so far, those with these hashes among them."""

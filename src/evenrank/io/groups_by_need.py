@@ -141,7 +141,7 @@ class MembershipByNeed(Membership):
         self.rows.known(hashes)
 
     def rows_of(self, pairs: Pairs) -> Int64s:
-        return self._known(pairs.doc_hashes).rows_of(pairs)
+        return self._known(pairs.doc_ids.hashes).rows_of(pairs)
 
     def shares_at(self, rows: Int64s) -> Sparse:
         return self._known().shares_at(rows)

@@ -11,7 +11,7 @@ from evenrank.attention import Attention, log2
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.ids import StringRows, as_strings, hash_strings, take
+from evenrank.ids import as_strings, hash_strings, take
 from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.redealing import TINY, Chance, Labelled, Lists, chance_of
 from evenrank.verdict.targets import CANDIDATES
@@ -21,8 +21,7 @@ ATTENTION = log2()  # how places count
 
 def pairs_of(run: Run) -> Pairs:
     """Every ranked document with its query."""
-    owners = np.repeat(np.arange(len(run)), run.lengths)
-    return Pairs(run.query_ids, owners, StringRows(run.doc_ids), run.doc_hashes)
+    return Pairs(run.query_ids, np.repeat(np.arange(len(run)), run.lengths), run.ids_at())
 
 
 def unlabelled_attention(
@@ -65,7 +64,7 @@ class LabelledLists:
         weights = np.zeros(max(cutoff, int(places.max(initial=0)) + 1))
         weights[:cutoff] = attention.weights(cutoff)
         member, mass = _normal(membership.dense_at(rows[here]))
-        hashes = pairs.doc_hashes[here]
+        hashes = pairs.doc_ids.hashes[here]
         return cls(membership, query, rows[here], hashes, member, mass, weights[places], weights[among])
 
     def chance(self, target: str, targets: Floats, omega: Floats | None, *, catalogue: bool) -> Chance:
@@ -119,7 +118,7 @@ def _units(membership: Membership, rows: Int64s, hashes: UInt64s) -> UInt64s | N
     if membership.unit is None:
         return None
     owners, ids = membership.unit, take(membership.doc_ids, rows)
-    found = owners.rows_of(Pairs(("",), np.zeros(len(rows), np.int64), StringRows(ids), hashes))
+    found = owners.rows_of(Pairs.of_documents(ids))
     names = hash_strings(as_strings(owners.attribute.values))
     units = ~hashes  # not the hash of a name, which may be that of an id as well
     known = found >= 0

@@ -11,7 +11,7 @@ from evenrank.arrays import Int64s
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError
-from evenrank.ids import StringRows, hash_strings, take
+from evenrank.ids import take
 from evenrank.inputs import Inputs
 from evenrank.inputs.group_options import DOCUMENTS, WORDS, GroupsOption
 from evenrank.verdict.attributes import group_attributes
@@ -75,9 +75,7 @@ def _columns(path: str, format: str | None, document: str | None) -> Iterator[tu
             continue  # the column of the documents themselves, or one of numbers
         codes, names = entries.codes, entries.names
         if entries.shares is None and sum(map(len, names)) <= LONGEST * len(names):
-            ids = take(entries.documents, entries.rows)
-            pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
-            yield column, pairs, codes
+            yield column, Pairs.of_documents(take(entries.documents, entries.rows)), codes
 
 
 def _units(membership: Membership, pairs: Pairs, codes: Int64s) -> int:

@@ -24,7 +24,7 @@ from evenrank.evaluation.prepared import PreparedEvidence
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.explanation.many import ADDS, Effects, document_effects
 from evenrank.explanation.nothing import why_nothing
-from evenrank.ids import StringRows, as_strings, hash_strings
+from evenrank.ids import StringRows, as_strings
 from evenrank.io.texts import read_texts
 from evenrank.measures import Direction
 from evenrank.report.page import safe
@@ -280,7 +280,7 @@ def _facts(
     """What the evidence says of a document for a query, in few words."""
     codes = np.repeat(np.arange(len(queries)), [len(pool) for pool in pools])
     ids = as_strings([document for pool in pools for document in pool])
-    pairs = Pairs(tuple(queries), codes, StringRows(ids), hash_strings(ids))
+    pairs = Pairs(tuple(queries), codes, StringRows(ids))
     words: list[list[str]] = [[] for _ in codes]
     for name, source in known.evidence.items():
         attribute, target = named_by(name)
@@ -359,8 +359,6 @@ def _counts(
     source = known.evidence.get("words")
     if not isinstance(source, WordCounts) or lexicon is None or source.lexicon.groups != lexicon.groups:
         return {}
-    ids = as_strings(list(documents))
-    pairs = Pairs(("",), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
-    gathered = source.gather(pairs)
+    gathered = source.gather(Pairs.of_documents(as_strings(list(documents))))
     rows = np.asarray(gathered.columns["counts"]).astype(int).tolist()
     return {d: row for d, row, there in zip(documents, rows, gathered.known, strict=True) if there}

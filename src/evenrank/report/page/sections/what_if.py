@@ -10,7 +10,7 @@ import numpy as np
 
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
-from evenrank.ids import StringRows, as_strings, hash_strings
+from evenrank.ids import as_strings
 from evenrank.report.page import safe
 from evenrank.report.page.group_colours import looks_of
 from evenrank.report.page.rendering import Section, render, section
@@ -108,8 +108,6 @@ def _share(value: float) -> str:
 
 def _groups(membership: Membership, query: str, documents: list[str]) -> Mapping[str, int]:
     """The group that a document belongs to most; -1 where it has none."""
-    ids = as_strings(documents)
-    pairs = Pairs((query,), np.zeros(len(ids), np.int64), StringRows(ids), hash_strings(ids))
-    rows = membership.rows_of(pairs)
+    rows = membership.rows_of(Pairs.of_documents(as_strings(documents), query))
     members = membership.dense_at(rows)
     return {d: int(members[n].argmax()) if rows[n] >= 0 else -1 for n, d in enumerate(documents)}
