@@ -148,7 +148,7 @@ def _model_of(method: str) -> FileOption | None:
 
 def _write_run(arguments: argparse.Namespace, known: Description) -> int:
     from evenrank.comparison.tradeoff import with_missing
-    from evenrank.io.trec.writable import RUN_WRITTEN, checked_format
+    from evenrank.io.written import RUN_WRITTEN, checked_format
     from evenrank.rerankers import parse_reranker, rerank
 
     # what is wrong with the command line is reported before large files are read
@@ -247,8 +247,7 @@ def write_ranked(done: Run | RunSet, arguments: argparse.Namespace) -> None:
     from evenrank.data.run import Run
     from evenrank.io import write_run
     from evenrank.io.atomic import whole_folder
-    from evenrank.io.runs import run_lines
-    from evenrank.io.trec.writable import check_ids, one_word
+    from evenrank.io.written import check_ids, one_word, run_lines
 
     if not isinstance(done, Run):
         digits = len(str(len(done)))

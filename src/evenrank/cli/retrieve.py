@@ -108,7 +108,7 @@ def declared_system(given: str, project: Project | None) -> tuple[str, Path]:
 
 def _check_asked(arguments: argparse.Namespace, term: SystemTerm) -> Any:
     """What is wrong with the command line is said before anything is read."""
-    from evenrank.io.trec.writable import RUN_WRITTEN, checked_format
+    from evenrank.io.written import RUN_WRITTEN, checked_format
 
     if arguments.queries is None:
         raise ParameterError("name the queries: --queries FILE, with an id and a text for each")

@@ -101,7 +101,7 @@ def _number_cells(
     """All cells at once where nothing is wrong with any, else cell by cell."""
     values = one_array(values)
     if isinstance(values, pa.Array):
-        found = _numbers_at_once(values, text=text, whole=whole)
+        found = numbers_at_once(values, text=text, whole=whole)
         if found is not None:
             return found
     parse = parse_grade if whole else parse_score
@@ -116,7 +116,8 @@ def _number_cells(
     return np.array(_each(values, number, 0.0, report), np.float64)
 
 
-def _numbers_at_once(cells: pa.Array, *, text: bool, whole: bool) -> npt.NDArray[np.float64] | None:
+def numbers_at_once(cells: pa.Array, *, text: bool, whole: bool) -> npt.NDArray[np.float64] | None:
+    """The cells as numbers, or None where something may be wrong with one of them."""
     kind, types = cells.type, pa.types
     if cells.null_count:
         return None

@@ -11,7 +11,7 @@ from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
 from evenrank.errors import DataError, Problem
 from evenrank.files import read_utf8
-from evenrank.io.qrels import read_qrels
+from evenrank.io.rankings import read_qrels
 
 
 def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:

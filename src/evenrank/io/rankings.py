@@ -1,12 +1,13 @@
-"""Runs and judgements as columns, whatever they come in: files, tables, dictionaries, data sets of others."""
+"""Runs and judgements in, whatever they come in: TREC files, tables, dictionaries, data sets of others."""
 
 from __future__ import annotations
 
 import numbers
+import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +15,30 @@ import pyarrow as pa
 
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
-from evenrank.data.run import Run
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, shortened
-from evenrank.io import trec
+from evenrank.data.run import Run, Ties, check_ties
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted, shortened
 from evenrank.io.cells import grade_cells, id_cells, is_number, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
 from evenrank.io.datasets import dataset_table, is_dataset
-from evenrank.io.layout import BY_INTENT, Columns, Layout
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.source import as_source, check_format
+from evenrank.io.run_record import READS_JUDGEMENTS, read_record
+from evenrank.io.source import as_source, check_format, format_names
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import Role, as_table, read_roles
+from evenrank.io.trec import (
+    BY_INTENT,
+    DIVERSITY,
+    NTCIR_QRELS,
+    QRELS,
+    RUN,
+    Columns,
+    Layout,
+    contradictions,
+    read_trec,
+)
+from evenrank.io.written import TIES_KEY
 
+NTCIR = "ntcir"
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), 'ir_datasets:ID', an open file, a pandas, polars or Arrow "
     "table, a list of named tuples, a dict {query: {document: value}}, or an object whose to_dict() gives one"
@@ -39,16 +52,165 @@ _NO_HEADER = "; if the file has no header line and TREC's fields, pass format='t
 Built = TypeVar("Built")
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(NamedTuple):
     """Where columns came from: for names, messages, and what the file said about itself."""
 
     source: str | None = None
     name: str | None = None
-    metadata: Mapping[str, str] | None = None
+    metadata: Mapping[str, str] = {}
 
 
-def load(
+def read_run(
+    source: object,
+    *,
+    name: str | None = None,
+    ties: Ties | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Run:
+    """A run from a file, a mapping or a table.
+
+    ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}``,
+    a pandas, polars or Arrow table, or an object of another library whose ``to_dict()`` gives such a
+    dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
+    tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
+    how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
+
+    Order is by score; ``ties`` says how equal scores stand: by document id, descending (``"trec"``), or
+    as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
+    if they agree with the scores, else its rows. Without ``ties``, a table with such ranks is read as
+    ``"file"``, a Parquet file of ``write_run`` as it was written, and anything else as ``"trec"``. With a
+    ``rank`` alone, the score is ``-rank``. A table with neither, and without a column of numbers that may be
+    the score, is read in the order of its rows, with a warning. The rank of a TREC file is ignored, as
+    everywhere, and so is the description of the system, ``<SYSDESC>..</SYSDESC>``, that a run of NTCIR
+    begins with.
+
+    >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
+    >>> run.documents("q1")
+    ['d2', 'd1']
+    """
+    if ties is not None:
+        check_ties(ties)
+    if isinstance(source, Run):
+        return source if name is None else source.renamed(name)
+
+    def build(found: Columns, origin: Provenance) -> Run:
+        return _run(found, origin, name or origin.name or "run", ties)
+
+    run = _load(source, RUN, build, kind="run", format=format, columns=columns)
+    if isinstance(source, (str, os.PathLike)):
+        record, changed = read_record(os.fspath(source))
+        run = replace(run, reads_judgements=record.get(READS_JUDGEMENTS) is True and not changed)
+    return run
+
+
+def _run(found: Columns, origin: Provenance, name: str, ties: Ties | None) -> Run:
+    """Ranks that agree with the scores are the order, unless the file or the caller says otherwise."""
+    written = origin.metadata.get(TIES_KEY)
+    rule = ties or ("trec" if written == "trec" else None)
+    order = None if rule == "trec" else _order_by_rank(found)
+    if order is not None:
+        rows = pa.array(order)
+        columns = found.queries.take(rows), found.documents.take(rows), found.values[order]
+        try:
+            return Run.build(*columns, name=name, ties="file", source=origin.source)
+        except DataError:
+            pass  # said below, with the rows as they stand in the table
+    if found.contradicting:
+        warnings.warn(
+            f"{origin.name or name}: in {counted(found.contradicting, 'place', 'places')} the next rank has "
+            "a larger score: documents are ordered by score, as everywhere. If the ranks are meant, write "
+            "them as scores, n - rank",
+            EvenrankWarning,
+            stacklevel=2,
+        )
+    rule = rule or ("file" if written == "file" else "trec")
+    columns = found.queries, found.documents, found.values
+    return Run.build(*columns, name=name, ties=rule, source=origin.source)
+
+
+def _order_by_rank(columns: Columns) -> npt.NDArray[np.int64] | None:
+    """The rows by rank within each query, if the ranks agree with the scores and never repeat; else None."""
+    if columns.ranks is None:
+        return None
+    codes = columns.queries.indices.to_numpy(zero_copy_only=False)
+    order = np.lexsort((columns.ranks, codes))
+    inside = np.diff(codes[order]) == 0
+    falling = np.diff(columns.values[order]) <= 0
+    distinct = np.diff(columns.ranks[order]) > 0
+    return order if (falling & distinct)[inside].all() else None
+
+
+@overload
+def read_qrels(
+    source: object,
+    *,
+    diversity: Literal[False] = False,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Qrels: ...
+
+
+@overload
+def read_qrels(
+    source: object,
+    *,
+    diversity: Literal[True],
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> DiversityQrels: ...
+
+
+@overload
+def read_qrels(
+    source: object,
+    *,
+    diversity: bool,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Qrels | DiversityQrels: ...
+
+
+def read_qrels(
+    source: object,
+    *,
+    diversity: bool = False,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Qrels | DiversityQrels:
+    """Judgements from a file, a mapping or a table; see ``read_run`` for what ``source`` can be.
+
+    A TREC file has four fields, ``query iteration document grade``; with ``diversity=True`` they are
+    ``query intent document grade``, and a mapping is ``{query: {intent: {document: grade}}}``. A query
+    without a relevant document is accepted: measures say what it means for them. ``format="ntcir"`` is
+    a file of three fields, ``query document L2``.
+
+    >>> read_qrels({"q1": {"d1": 2, "d2": 0}}).max_grade
+    2
+    """
+    if isinstance(source, Qrels | DiversityQrels):
+        if isinstance(source, DiversityQrels) != diversity:
+            raise InputTypeError(
+                f"diversity={diversity}, but these are {type(source).__name__}"
+                + (": their graded() gives judgements without intents" if not diversity else "")
+            )
+        return source
+    check_format(format, (*format_names(), NTCIR))
+    if diversity and format == NTCIR:
+        raise ParameterError("judgements of NTCIR have no intents: leave out diversity, or the format")
+
+    def build(found: Columns, origin: Provenance) -> Qrels | DiversityQrels:
+        rest = found.documents, found.values
+        if diversity:
+            return DiversityQrels.build(found.queries, found.intents, *rest, source=origin.source)
+        return Qrels.build(found.queries, *rest, source=origin.source)
+
+    layout = DIVERSITY if diversity else NTCIR_QRELS if format == NTCIR else QRELS
+    form = "trec" if format == NTCIR else format
+    return _load(source, layout, build, kind="qrels", format=form, columns=columns)
+
+
+def _load(
     value: object,
     layout: Layout,
     build: Callable[[Columns, Provenance], Built],
@@ -59,26 +221,29 @@ def load(
 ) -> Built:
     """What ``build`` makes of the columns. ``kind`` is what to call an object without a name."""
     check_format(format)
-    _refuse_other_kind(value, kind)
-    table, origin, advice = None, Provenance(), ""
+    if isinstance(value, (Qrels, DiversityQrels) if layout.is_run else Run):  # both turn into dictionaries
+        wanted = "a run" if layout.is_run else "judgements"
+        raise InputTypeError(f"{value!r} was given for {wanted}: are run and judgements swapped?")
+    origin, advice = Provenance(), ""
+    file = None if is_dataset(value) else as_source(value)
+    if file is None and format is not None:
+        raise ParameterError(f"format= applies only to files, got {type(value).__name__}")
     if is_dataset(value):
-        table = dataset_table(str(value), "scoreddocs" if kind == "run" else "qrels")
+        table: NamedTable | None = dataset_table(str(value), "scoreddocs" if layout.is_run else "qrels")
         origin = Provenance(str(value), str(value).rpartition(":")[2])
-    file = None if table is not None else as_source(value)
-    if file is not None:
+    elif file is not None:
         file.check()
-        format = format or file.guessed_format or "trec"
+        form = format or file.guessed_format or "trec"
         origin = Provenance(file.name, file.stem)
-        if format == "trec":
+        if form == "trec":
             if columns is not None:
                 raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
-            return trec.read(file, layout, lambda found: build(found, origin))
-        table = open_table(file, format, layout.what)
-        origin = Provenance(file.name, file.stem, table.metadata)
-        advice = _SHELL + (_NO_HEADER if format in ("csv", "tsv") else "")
-    elif format is not None:
-        raise ParameterError(f"format= applies only to files, got {type(value).__name__}")
-    table = as_table(value, kind) if table is None else table
+            return read_trec(file, layout, lambda found: build(found, origin))
+        table = open_table(file, form, layout.what)
+        origin = origin._replace(metadata=table.metadata)
+        advice = _SHELL + (_NO_HEADER if form in ("csv", "tsv") else "")
+    else:
+        table = as_table(value, kind)
     if table is not None:
         found, report = _of_table(table, layout, columns, advice), table.report
     elif columns is not None:
@@ -95,16 +260,6 @@ def load(
         raise report.relocated(error) from None
 
 
-def _refuse_other_kind(value: object, kind: str) -> None:
-    """Runs and judgements both turn into dictionaries: a run given for judgements must not pass for them."""
-    other = isinstance(value, (Qrels, DiversityQrels)) if kind == "run" else isinstance(value, Run)
-    if other:
-        raise InputTypeError(
-            f"{value!r} was given for {'a run' if kind == 'run' else 'judgements'}: are run and "
-            "judgements swapped?"
-        )
-
-
 def _dictionary(value: object, kind: str) -> Mapping[object, object]:
     to_dict = getattr(value, "to_dict", None)
     if callable(to_dict) and not isinstance(value, type):
@@ -118,7 +273,7 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
     """With both a score and a rank, the score orders and the rank only breaks ties; with a rank alone,
     the score is ``-rank``. Where there is neither, and nothing that may be one, the rows are in rank order.
     """
-    values = ["grade"] if layout.value_name == "grade" else score_role(table.names, columns)
+    values = score_role(table.names, columns) if layout.is_run else ["grade"]
     in_order = not values and not _perhaps_scores(table, columns)
     if not values and not in_order:
         values = ["score"]
@@ -132,8 +287,9 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
     queries, documents, ranks = found["query"], found["document"], found.get("rank")
     if len(documents) == 0:
         raise layout.nothing(table.name, "the table has no rows")
+    codes = queries.indices.to_numpy(zero_copy_only=False)
     if in_order:
-        ranks = _ranks_by_row(queries)
+        ranks = _ranks_by_row(codes)
         warnings.warn(
             f"{table.name}: no column for a score or a rank: the documents of a query are taken in the order "
             "of the rows",
@@ -141,12 +297,13 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
             stacklevel=2,
         )
     spare = [name for name in table.names if name in ACCEPTED["intent"]]
-    if layout.value_name == "grade" and not layout.intent and spare:
-        table.report.hint = _by_intent(queries, documents, table.column(spare[0]))
-    value = found.get("grade", found.get("score"))
-    if value is None and ranks is not None:
-        value = -ranks
-    return Columns(queries, documents, value, found.get("intent"), ranks)
+    if layout is QRELS and spare:
+        table.report.hint = _by_intent(codes, documents, table.column(spare[0]))
+    if ranks is None:
+        return Columns(queries, documents, found[layout.value], found.get("intent"))
+    scores = found.get("score", -ranks)
+    against = contradictions(codes, ranks, scores)
+    return Columns(queries, documents, scores, ranks=ranks, contradicting=against)
 
 
 def _perhaps_scores(table: NamedTable, columns: Mapping[str, str] | None) -> bool:
@@ -156,12 +313,12 @@ def _perhaps_scores(table: NamedTable, columns: Mapping[str, str] | None) -> boo
     others = [name for name in table.names if name not in named and spelled(name) not in _IDS]
     if any(name in ACCEPTED[role] for name in others for role in _OTHERWISE):
         return True
-    return any(_numeric(table.column(name)[:_LOOKED_AT], text=table.text) for name in others)
+    return any(_numeric(_listed(table.column(name)[:_LOOKED_AT]), text=table.text) for name in others)
 
 
-def _numeric(cells: Any, *, text: bool) -> bool:
+def _numeric(cells: list[Any], *, text: bool) -> bool:
     """Whether most of the cells that hold something are numbers."""
-    held = [value for value in _listed(cells) if value is not None and value != ""]
+    held = [value for value in cells if value is not None and value != ""]
     if text:
         return 2 * sum(map(is_number, held)) > len(held)
     return 2 * sum(isinstance(one, numbers.Real) and not isinstance(one, bool) for one in held) > len(held)
@@ -171,9 +328,8 @@ def _listed(cells: Any) -> list[Any]:
     return cells.to_pylist() if isinstance(cells, (pa.Array, pa.ChunkedArray)) else list(cells)
 
 
-def _ranks_by_row(queries: pa.DictionaryArray) -> npt.NDArray[np.float64]:
+def _ranks_by_row(codes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """1, 2, ... for the rows of each query, in their order."""
-    codes = queries.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
     ranks = np.empty(len(codes))
@@ -181,18 +337,13 @@ def _ranks_by_row(queries: pa.DictionaryArray) -> npt.NDArray[np.float64]:
     return ranks
 
 
-def _by_intent(queries: pa.Array, documents: pa.Array, intents: Any) -> Callable[[int], str]:
+def _by_intent(codes: npt.NDArray[Any], documents: pa.Array, intents: Any) -> Callable[[int], str]:
     """What to say of a document that is judged twice, where a column could tell its judgements apart."""
-    found: dict[tuple[str, str], set[Any]] = {}
 
     def hint(row: int) -> str:
-        if not found:  # only for an error, so that nobody else pays for it
-            for query, document, intent in zip(
-                queries.to_pylist(), documents.to_pylist(), _listed(intents), strict=True
-            ):
-                found.setdefault((query, document), set()).add(str(intent))
-        several = len(found[queries[row].as_py(), documents[row].as_py()]) > 1
-        return BY_INTENT if several else ""
+        of_query = np.flatnonzero(codes == codes[row]).tolist()
+        own = [at for at in of_query if documents[at] == documents[row]]
+        return BY_INTENT if len({str(intents[at]) for at in own}) > 1 else ""
 
     return hint
 
@@ -209,26 +360,18 @@ def _of_mapping(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tupl
         return f"query {queries[row]!r}{intent}, document {documents[row]!r}"
 
     report = RowProblems(source, place=place)
-
-    def wrong(query: Any, what: str) -> None:
-        whole_query.add(len(queries))
-        report.add(len(queries), what)
-        for column, stand_in in ((queries, query), (intents, "?"), (documents, "?"), (values, 0)):
-            column.append(stand_in)
-
-    shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value_name}}}"
+    shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value}}}"
     for query, inner in mapping.items():
         groups = inner if layout.intent else {"": inner}
-        if not isinstance(groups, Mapping) or not all(
-            isinstance(group, Mapping) for group in groups.values()
-        ):
-            wrong(
-                query, f"expected a mapping {shape}, got {type(inner).__name__} {shortened(repr(inner), 60)}"
-            )
-            continue
-        if not groups or not all(groups.values()):
-            wrong(query, f"no {layout.what}: leave the query out")
-            continue
+        wrong = ""
+        if not isinstance(groups, Mapping) or not all(isinstance(one, Mapping) for one in groups.values()):
+            wrong = f"expected a mapping {shape}, got {type(inner).__name__} {shortened(repr(inner), 60)}"
+        elif not groups or not all(groups.values()):
+            wrong = f"no {layout.what}: leave the query out"
+        if wrong:
+            whole_query.add(len(queries))
+            report.add(len(queries), wrong)
+            groups = {"?": {"?": 0}}
         for intent, group in groups.items():
             queries.extend([query] * len(group))
             intents.extend([intent] * len(group))
@@ -239,21 +382,6 @@ def _of_mapping(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tupl
     query_ids = id_cells(queries, "query", report).dictionary_encode()  # keys stay as they are
     doc_ids = id_cells(documents, "document", report)
     intent_ids = id_cells(intents, "intent", report) if layout.intent else None
-    numeric = score_cells(values, report) if layout.value_name == "score" else grade_cells(values, report)
+    numeric = score_cells(values, report) if layout.is_run else grade_cells(values, report)
     report.check()
     return Columns(query_ids, doc_ids, numeric, intent_ids), report
-
-
-def order_by_rank(columns: Columns) -> Columns | None:
-    """The rows by rank within each query, if the ranks agree with the scores and never repeat; else None."""
-    if columns.ranks is None:
-        return None
-    codes = columns.queries.indices.to_numpy(zero_copy_only=False)
-    order = np.lexsort((columns.ranks, codes))
-    inside = np.diff(codes[order]) == 0
-    falling = columns.values[order][1:] <= columns.values[order][:-1]
-    distinct = np.diff(columns.ranks[order]) > 0
-    if not (falling & distinct)[inside].all():
-        return None
-    rows = pa.array(order)
-    return Columns(columns.queries.take(rows), columns.documents.take(rows), columns.values[order])

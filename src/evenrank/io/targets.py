@@ -16,7 +16,7 @@ from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import Role, any_table, column_of_roles, mapping_table, read_roles
-from evenrank.io.trec.careful import numbered_lines
+from evenrank.io.trec import numbered_lines
 
 _TABLES = ("csv", "tsv", "jsonl", "parquet")
 

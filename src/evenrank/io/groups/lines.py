@@ -12,7 +12,7 @@ from evenrank.io.column_names import ACCEPTED
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source
 from evenrank.io.table_files import NamedTable
-from evenrank.io.trec.careful import numbered_lines
+from evenrank.io.trec import numbered_lines
 
 LINES = {
     "gmemb": "query document share share ..",

@@ -1,109 +1,39 @@
-"""Runs in and out."""
+"""Runs and judgements written: as TREC files, or as tables."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
-from evenrank.data.run import Run, Ties, check_ties
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted
+from evenrank.data.diversity import DiversityQrels
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
+from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, InputTypeError, ParameterError
 from evenrank.ids import as_strings
 from evenrank.io.atomic import atomic_write
-from evenrank.io.cells import checked_ids
-from evenrank.io.layout import RUN, Columns, contradictions
-from evenrank.io.rankings import Provenance, load, order_by_rank
+from evenrank.io.cells import checked_ids, quoted
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.run_record import READS_JUDGEMENTS, read_record, write_record
-from evenrank.io.trec.writable import RUN_WRITTEN, check_ids, checked_format, one_word
+from evenrank.io.run_record import READS_JUDGEMENTS, write_record
+from evenrank.io.source import check_format, guess_format
 
-_TIES_KEY = "evenrank.ties"
+WRITTEN = ("trec", "parquet")
+RUN_WRITTEN = (*WRITTEN, "csv", "tsv", "jsonl")
+TIES_KEY = "evenrank.ties"
+
 _ROWS_AT_ONCE = 1 << 16
 _SMALLEST = float(np.finfo(np.float32).tiny)  # what is nearer to 0 is 0 for some readers
-
-
-def read_run(
-    source: object,
-    *,
-    name: str | None = None,
-    ties: Ties | None = None,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> Run:
-    """A run from a file, a mapping or a table.
-
-    ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}``,
-    a pandas, polars or Arrow table, or an object of another library whose ``to_dict()`` gives such a
-    dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
-    tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
-    how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
-
-    Order is by score; ``ties`` says how equal scores stand: by document id, descending (``"trec"``), or
-    as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
-    if they agree with the scores, else its rows. Without ``ties``, a table with such ranks is read as
-    ``"file"``, a Parquet file of ``write_run`` as it was written, and anything else as ``"trec"``. With a
-    ``rank`` alone, the score is ``-rank``. A table with neither, and without a column of numbers that may be
-    the score, is read in the order of its rows, with a warning. The rank of a TREC file is ignored, as
-    everywhere, and so is the description of the system, ``<SYSDESC>..</SYSDESC>``, that a run of NTCIR
-    begins with.
-
-    >>> run = read_run({"q1": {"d1": 0.5, "d2": 0.9}})
-    >>> run.documents("q1")
-    ['d2', 'd1']
-    """
-    if ties is not None:
-        check_ties(ties)
-    if isinstance(source, Run):
-        return source if name is None else source.renamed(name)
-
-    def build(found: Columns, origin: Provenance) -> Run:
-        called = name or origin.name or "run"
-        written = (origin.metadata or {}).get(_TIES_KEY)
-        rule = ties or ("trec" if written == "trec" else None)
-        by_rank = None if rule == "trec" else order_by_rank(found)
-        if by_rank is not None:
-            try:
-                return Run.build(
-                    by_rank.queries,
-                    by_rank.documents,
-                    by_rank.values,
-                    name=called,
-                    ties="file",
-                    source=origin.source,
-                )
-            except DataError:
-                pass  # said below, with the rows as they stand in the table
-        against = found.contradicting
-        if found.ranks is not None:
-            codes = found.queries.indices.to_numpy(zero_copy_only=False)
-            against = contradictions(codes, found.ranks, found.values)
-        if against:
-            warnings.warn(
-                f"{origin.name or called}: in {counted(against, 'place', 'places')} the next rank has a "
-                "larger score: documents are ordered by score, as everywhere. If the ranks are meant, write "
-                "them as scores, n - rank",
-                EvenrankWarning,
-                stacklevel=2,
-            )
-        rule = rule or ("file" if written == "file" else "trec")
-        return Run.build(
-            found.queries, found.documents, found.values, name=called, ties=rule, source=origin.source
-        )
-
-    run = load(source, RUN, build, kind="run", format=format, columns=columns)
-    if isinstance(source, (str, os.PathLike)):
-        record, changed = read_record(os.fspath(source))
-        run = replace(run, reads_judgements=record.get(READS_JUDGEMENTS) is True and not changed)
-    return run
+_SEPARATING = r"[\x00-\x20]"
 
 
 def write_run(
@@ -132,7 +62,7 @@ def write_run(
         checked_ids(as_strings(run.query_ids), "query", report)
         checked_ids(run.doc_ids, "document", report)
         report.check()
-        table = run.to_arrow().replace_schema_metadata({_TIES_KEY: run.ties})
+        table = run.to_arrow().replace_schema_metadata({TIES_KEY: run.ties})
         with atomic_write(path) as file:
             if format == "parquet":
                 pa.parquet.write_table(table, file)
@@ -219,3 +149,117 @@ def _checked_tag(tag: str) -> str:
     if not isinstance(tag, str) or one_word(tag, "") != tag or not tag:
         raise ParameterError(f"tag must be one word without blanks, got {tag!r}")
     return tag
+
+
+def write_qrels(
+    qrels: Qrels | DiversityQrels, path: str | os.PathLike[str], *, format: str | None = None
+) -> None:
+    """Write judgements as TREC or, where ``path`` ends in ``.parquet``, as Parquet; see ``write_run``."""
+    if not isinstance(qrels, Qrels | DiversityQrels):
+        raise InputTypeError(f"write_qrels takes Qrels or DiversityQrels, got {type(qrels).__name__}")
+    format = checked_format(path, format)
+    if len(qrels.doc_ids) == 0:
+        raise DataError("there are no judgements to write")
+    if isinstance(qrels, Qrels) and not qrels.whole:
+        raise DataError(
+            "judgements are written with whole grades, and these have fractions: read the ratings in steps, "
+            "read_ratings(FILE, step=0.5)"
+        )
+    table = _graded_table(qrels) if isinstance(qrels, Qrels) else _diversity_table(qrels)
+    if format == "parquet":
+        with atomic_write(path) as file:
+            pa.parquet.write_table(table, file)
+        return
+    check_ids("qrels", {role: table.column(role) for role in table.column_names if role != "grade"})
+    second = table.column("intent").to_pylist() if "intent" in table.column_names else ["0"] * len(table)
+    rows = zip(
+        table.column("query").to_pylist(),
+        second,
+        table.column("document").to_pylist(),
+        table.column("grade").to_pylist(),
+        strict=True,
+    )
+    with atomic_write(path) as file:
+        file.write(
+            "".join(
+                f"{query} {field} {document} {grade}\n" for query, field, document, grade in rows
+            ).encode()
+        )
+
+
+def _graded_table(qrels: Qrels) -> pa.Table:
+    queries = as_strings(qrels.query_ids).take(
+        pa.array(np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets)))
+    )
+    return pa.table({"query": queries, "document": qrels.doc_ids, "grade": qrels.grades})
+
+
+def _diversity_table(qrels: DiversityQrels) -> pa.Table:
+    """One row a judged (query, intent, document), the intents of a query in their order."""
+    counts = np.array([len(names) for names in qrels.intent_ids])
+    uniform = 1 / counts[:, None] * (np.arange(qrels.probabilities.shape[1]) < counts[:, None])
+    if not np.allclose(qrels.probabilities, uniform):
+        warnings.warn(
+            "the probabilities of intents are not written: the file has no place for them",
+            EvenrankWarning,
+            stacklevel=3,
+        )
+    documents = np.repeat(np.arange(len(qrels.doc_ids)), np.diff(qrels.grades.offsets))  # (M,)
+    queries = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[documents]  # (M,)
+    places = qrels.grades.places
+    order = np.lexsort((documents, places, queries))
+    intents = [
+        qrels.intent_ids[q][p] for q, p in zip(queries[order].tolist(), places[order].tolist(), strict=True)
+    ]
+    return pa.table(
+        {
+            "query": as_strings(qrels.query_ids).take(pa.array(queries[order])),
+            "intent": as_strings(intents),
+            "document": qrels.doc_ids.take(pa.array(documents[order])),
+            "grade": qrels.grades.values[order].astype(np.int64),
+        }
+    )
+
+
+def checked_format(
+    path: str | os.PathLike[str], format: str | None, written: tuple[str, ...] = WRITTEN
+) -> str:
+    """The format to write: the one given, else what the name tells, else TREC."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError(f"a path to write to is a str or a Path, got {type(path).__name__}")
+    check_format(format, written)
+    guessed = format or guess_format(path) or "trec"
+    if guessed not in written:
+        raise ParameterError(
+            f"{os.fspath(path)}: {guessed} is read but not written here: "
+            f"name the file .{', .'.join(written)}, or pass format='trec'"
+        )
+    return guessed
+
+
+def check_ids(name: str, columns: Mapping[str, Any]) -> None:
+    """Raise for ids that would be read back as something else from a file of fields between blanks."""
+    problems: list[str] = []
+    for role, values in columns.items():
+        ids = as_strings(values)
+        pattern = rf"{_SEPARATING}|^$" + (r"|^[#\x{FEFF}]" if role == "query" else "")
+        bad = np.flatnonzero(pc.match_substring_regex(ids, pattern).to_numpy(zero_copy_only=False))
+        problems += [f"{role} {quoted(ids[row].as_py())}" for row in bad[: PROBLEMS_SHOWN + 1].tolist()]
+    if problems:
+        shown = list(dict.fromkeys(problems))[:PROBLEMS_SHOWN]
+        raise DataError(
+            "\n".join(
+                f"{name}: {what} cannot stand in a TREC file "
+                "(empty, a blank or control character inside, or a leading '#'): write Parquet, or rename it"
+                for what in shown
+            )
+        )
+
+
+def one_word(text: str, default: str) -> str:
+    """The text with everything that separates fields replaced.
+
+    >>> one_word("my run", "run")
+    'my_run'
+    """
+    return re.sub(_SEPARATING, "_", text).encode("utf-8", "replace").decode() or default

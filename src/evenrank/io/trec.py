@@ -1,0 +1,424 @@
+"""TREC files of runs and judgements: at once where a file is clean, else line by line.
+
+The quick way answers None for any file that it is not sure of. The line-by-line way takes whatever the format
+allows, with the same values, and lists what it does not.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from evenrank.arrays import values_of
+from evenrank.data.lookup import repeated_pairs
+from evenrank.errors import (
+    PROBLEMS_SHOWN,
+    DataError,
+    EvenrankWarning,
+    Problem,
+    counted,
+)
+from evenrank.ids import as_strings, offsets_of
+from evenrank.io.cells import (
+    ID_LIMIT,
+    BadValue,
+    is_number,
+    is_whole,
+    long_id,
+    numbers_at_once,
+    one_array,
+    parse_grade,
+    parse_score,
+    quoted,
+)
+from evenrank.io.column_names import ACCEPTED
+from evenrank.io.source import Content, Source
+
+BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
+_NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
+
+_BLOCK = 1 << 20  # stays in the cache
+_BLANK = 32
+_LOW = re.compile(rb"[\x00-\x20]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
+_NTCIR_GRADE = re.compile(rb"L[0-9]+")
+
+Built = TypeVar("Built")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Rows of any source, checked one by one; what needs several rows (duplicates) is not."""
+
+    queries: Any  # an Arrow dictionary array
+    documents: pa.LargeStringArray
+    values: Any  # numbers, as numpy or Arrow has them
+    intents: Any = None
+    ranks: npt.NDArray[np.float64] | None = None
+    contradicting: int = 0  # neighbouring rows of a query of which the lower rank has the larger score
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field of a line is what. The query is the first of every kind."""
+
+    what: str  # what a file of this kind is full of
+    fields: tuple[str, ...]
+    parse: Callable[[bytes], float]  # the score or grade
+
+    @property
+    def is_run(self) -> bool:
+        """Runs may begin with a description of the system, as NTCIR's do, and end with a tag of any words."""
+        return "score" in self.fields
+
+    @property
+    def value(self) -> str:
+        return "score" if self.is_run else "grade"
+
+    @property
+    def intent(self) -> bool:
+        return "intent" in self.fields
+
+    def nothing(self, name: str, why: str) -> DataError:
+        return DataError(f"{name}: no {self.what} ({why})")
+
+    def misfit(self, fields: Sequence[bytes]) -> str:
+        """What is wrong with the fields of a line, besides its score or grade."""
+        count, wanted = len(fields), len(self.fields)
+        if count == wanted:
+            ids = [place for place, name in enumerate(self.fields) if name in ("query", "document", "intent")]
+            long = [place for place in ids if len(fields[place]) > ID_LIMIT]
+            return _moved(self, fields) or (
+                long_id(self.fields[long[0]], fields[long[0]], len(fields[long[0]])) if long else ""
+            )
+        hint = ""
+        if self.is_run and count == 4:
+            hint = " (4 fields are judgements: are run and judgements swapped?)"
+        elif not self.is_run and count == 6:
+            hint = " (6 fields are a run: are run and judgements swapped?)"
+        elif not self.is_run and count == 3 and _NTCIR_GRADE.fullmatch(fields[2]):
+            hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
+        elif self is NTCIR_QRELS and count == 4:
+            hint = " (4 fields are judgements of TREC: leave the format out)"
+        elif not self.is_run and count > wanted:
+            hint = f" (does the document id hold a blank? {_NO_BLANKS})"
+        found = f"{count} {'field' if count == 1 else 'fields'}"
+        needed = f"{wanted}{' or more' if self.is_run else ''}"
+        return f"{found}, but {needed} are needed: {' '.join(self.fields)}{hint}"
+
+
+def _moved(layout: Layout, fields: Sequence[bytes]) -> str:
+    """What to say of a line whose rank is no number, as after a document id with a blank in it."""
+    if not layout.is_run or is_whole(fields[3]):
+        return ""
+    hint = f"the fields are {' '.join(layout.fields)}, and no document id holds a blank"
+    if len(fields[-1].split()) > 1:  # more fields than there should be
+        document = fields[2] + b" " + fields[3]
+        hint = f"does the document id hold a blank, {quoted(document)}? {_NO_BLANKS}"
+    return f"rank {quoted(fields[3])} is not a whole number: {hint}"
+
+
+def _perhaps_moved(fields: Sequence[bytes]) -> bool:
+    """Whether a line of a run may have a document id like ``doc 2``, whose second half passes for the rank:
+    the score is then a whole number, and the tag begins with one."""
+    tag = fields[-1].strip()
+    return b" " in tag and is_whole(fields[4]) and is_number(tag.split()[0].decode())
+
+
+def _ntcir_grade(text: bytes) -> int:
+    """A grade as NTCIR writes it, ``L2``, or without the L."""
+    if not is_whole(text.removeprefix(b"L")):
+        raise BadValue(f"grade {quoted(text)} is not one of L0, L1, L2, ..")
+    return parse_grade(text.removeprefix(b"L"))
+
+
+RUN = Layout("ranked documents", ("query", "Q0", "document", "rank", "score", "tag"), parse_score)
+QRELS = Layout("judgements", ("query", "iteration", "document", "grade"), parse_grade)
+NTCIR_QRELS = Layout("judgements", ("query", "document", "grade"), _ntcir_grade)
+DIVERSITY = Layout("judgements", ("query", "intent", "document", "grade"), parse_grade)
+
+
+def read_trec(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:
+    """What ``build`` makes of the file. A file with any problem gives one error and nothing else."""
+    content = source.content().without_bom(source.name)
+    if layout.is_run:
+        content = content.without_description()
+    columns = _at_once(content, layout)
+    if columns is not None:
+        try:
+            return build(columns)
+        except DataError:
+            pass  # a duplicate: the careful way finds the line of its first occurrence
+        del columns
+    return build(_line_by_line(content, layout, source.name))
+
+
+def contradictions(queries: npt.ArrayLike, ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
+    """How many neighbouring rows of a query stand by their scores in another order than by their ranks.
+
+    >>> contradictions([0, 0, 0, 1], [1, 2, 3, 1], [0.5, 0.9, 0.1, 0.7])
+    1
+    """
+    same = np.diff(np.asarray(queries)) == 0
+    with np.errstate(invalid="ignore", over="ignore"):
+        against = np.sign(np.diff(np.asarray(ranks))) * np.sign(np.diff(np.asarray(scores))) > 0
+    return int((same & against).sum())
+
+
+def _at_once(content: Content, layout: Layout) -> Columns | None:
+    """The columns of a file with one separator, no blank lines and no comments; None for any other."""
+    buffer = _lines_of_unix(content.buffer)
+    first = _LOW.search(buffer.slice(0, min(buffer.size, _BLOCK)))
+    if first is None or first.group() not in (b" ", b"\t"):
+        return None
+    types = {name: pa.large_string() for name in layout.fields if name in ("document", "intent")}
+    types |= {"query": pa.dictionary(pa.int32(), pa.string())}
+    types |= {"rank": pa.int32(), "score": pa.float64()} if layout.is_run else {"grade": pa.string()}
+    table = _parsed(buffer, layout, first.group().decode(), types)
+    if table is None or not _is_clean(buffer, table, len(layout.fields)):
+        return None
+    queries = table.column("query").unify_dictionaries().combine_chunks()
+    documents = as_strings(table.column("document"))
+    intents = as_strings(table.column("intent")) if layout.intent else None
+    column = table.column(layout.value)
+    values = values_of(column) if layout.is_run else numbers_at_once(one_array(column), text=True, whole=True)
+    if values is None or not np.isfinite(values).all():
+        return None
+    ids = [as_strings(queries.dictionary), documents, *([] if intents is None else [intents])]
+    if any(np.diff(offsets_of(strings)).max() > ID_LIMIT for strings in ids):
+        return None
+    if not layout.is_run:
+        return Columns(queries, documents, values.astype(np.int64), intents)
+    against = contradictions(values_of(queries.indices), values_of(table.column("rank")), values)
+    return Columns(queries, documents, values, contradicting=against)
+
+
+def _lines_of_unix(buffer: pa.Buffer) -> pa.Buffer:
+    """Lines that all end with CR LF ended with LF instead, and without the blanks at the end of the file."""
+    head = buffer.slice(0, min(buffer.size, _BLOCK)).to_pybytes().partition(b"\n")[0]
+    if head.endswith(b"\r"):
+        data = buffer.to_pybytes()
+        if data.count(b"\r") == data.count(b"\n") == data.count(b"\r\n"):
+            buffer = pa.py_buffer(data.replace(b"\r\n", b"\n"))
+    tail = buffer.slice(max(0, buffer.size - _BLOCK)).to_pybytes()
+    return buffer.slice(0, buffer.size - (len(tail) - len(tail.rstrip(b" \t\n"))))
+
+
+def _parsed(
+    buffer: pa.Buffer, layout: Layout, delimiter: str, types: Mapping[str, pa.DataType]
+) -> pa.Table | None:
+    if buffer.slice(0, min(buffer.size, 3)).to_pybytes() == codecs.BOM_UTF8:
+        # that of the file is gone, so this one belongs to an id: Arrow passes over the first that it sees
+        buffer = pa.py_buffer(codecs.BOM_UTF8 + buffer.to_pybytes())
+    try:
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(buffer),
+            read_options=pyarrow.csv.ReadOptions(column_names=list(layout.fields), block_size=4 * _BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=delimiter,
+                quote_char=False,
+                double_quote=False,
+                escape_char=False,
+                newlines_in_values=False,
+                ignore_empty_lines=False,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _is_clean(buffer: pa.Buffer, table: pa.Table, fields: int) -> bool:
+    """Whether the rows are what the line-by-line reader would have found.
+
+    The parser saw ``fields`` fields in every row, cut at one separator. If no two bytes up to 32 stand
+    together or at either end, no field is empty; and if there are no more of them than separators and
+    newlines, every one is either. What is left are comments and bytes that are not UTF-8.
+    """
+    data = np.frombuffer(buffer, np.uint8)
+    if data[0] <= _BLANK or data[-1] <= _BLANK:
+        return False
+    low_bytes, any_high = 0, False
+    for begin in range(0, len(data), _BLOCK):
+        block = data[begin : begin + _BLOCK + 1]  # one byte of the next, for pairs
+        low = block <= _BLANK
+        if (low[1:] & low[:-1]).any() or (block == ord("\r")).any():  # a return alone would end a line, too
+            return False
+        low_bytes += int(np.count_nonzero(low[:_BLOCK]))
+        any_high = any_high or bool(block.max() >= 0x80)
+    if low_bytes != fields * table.num_rows - 1:
+        return False
+    queries = table.column("query").chunks
+    if any(pc.any(pc.starts_with(chunk.dictionary, "#")).as_py() for chunk in queries):
+        return False
+    return not any_high or _is_utf8(buffer)
+
+
+def _is_utf8(buffer: pa.Buffer) -> bool:
+    whole = pa.py_buffer(np.array([0, buffer.size], np.int64))
+    try:
+        pa.LargeStringArray.from_buffers(1, whole, buffer).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
+    """The columns of a file, or one error that lists its problems."""
+    problems, perhaps_moved = list[Problem](), list[tuple[int, bytes]]()
+    numbers, codes, values, ranks = array("q"), array("i"), array("d"), array("d")
+    queries, documents, seconds = dict[bytes, int](), list[bytes](), list[bytes]()
+    place, document = layout.fields.index(layout.value), layout.fields.index("document")
+    is_run, width = layout.is_run, len(layout.fields)
+    for number, line, flaw in numbered_lines(content):
+        if len(problems) > PROBLEMS_SHOWN:
+            break
+        # of bytes: only ASCII blanks separate, U+00A0 does not
+        fields = line.split(None, width - 1 if is_run else -1)
+        if flaw is None and (not fields or fields[0].startswith(b"#")):
+            continue
+        odd = len(fields) != width or len(line) > ID_LIMIT or (is_run and not fields[3].isdigit())
+        misfit = flaw or (layout.misfit(fields) if odd else "")
+        if misfit:
+            other = _table_format(line, fields) if not flaw and not problems and not numbers else None
+            if other is not None:  # every line would be wrong in the same way
+                raise DataError.listing(name, [Problem(number, _not_trec(layout, other))])
+            problems.append(Problem(number, misfit))
+            continue
+        if is_run:
+            ranks.append(float(fields[3]))
+            if b" " in fields[5] and _perhaps_moved(fields) and len(perhaps_moved) <= PROBLEMS_SHOWN:
+                perhaps_moved.append((number, fields[2] + b" " + fields[3]))
+        value = 0.0
+        try:
+            value = layout.parse(fields[place])
+        except BadValue as error:
+            problems.append(Problem(number, str(error)))
+        numbers.append(number)
+        codes.append(queries.setdefault(fields[0], len(queries)))
+        documents.append(fields[document])
+        values.append(value)
+        if document == 2 and not is_run:
+            seconds.append(fields[1])
+    lists = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), _texts(queries).cast(pa.string()))
+    columns = Columns(
+        lists,
+        _texts(documents),
+        np.frombuffer(values).astype(np.float64 if layout.is_run else np.int64),
+        _texts(seconds) if layout.intent else None,
+    )
+    flawed = {problem.line for problem in problems}
+    repeated = _repeated(columns, layout, numbers, seconds)
+    problems += [problem for problem in repeated if problem.line not in flawed]
+    if problems:
+        raise DataError.listing(name, sorted(problems))
+    if not documents:
+        empty = content.buffer.size + content.lines == 0
+        raise layout.nothing(name, "the file is empty" if empty else "only comments and blank lines")
+    if perhaps_moved:
+        _warn_of_moved(name, perhaps_moved)
+    return replace(columns, contradicting=contradictions(codes, ranks, columns.values)) if ranks else columns
+
+
+def _texts(pieces: Iterable[bytes]) -> pa.LargeStringArray:
+    return pa.array(pieces, pa.binary()).cast(pa.large_string())
+
+
+def _repeated(
+    columns: Columns, layout: Layout, numbers: Sequence[int], seconds: Sequence[bytes]
+) -> list[Problem]:
+    """Lines whose document stands in the same list already, with the line of the first."""
+    lists = values_of(columns.queries.indices).astype(np.int64)
+    if columns.intents is not None:
+        lists = lists * len(lists) + values_of(columns.intents.dictionary_encode().indices)
+    problems = []
+    for first, row in repeated_pairs(lists, columns.documents, PROBLEMS_SHOWN + 1):
+        document, query = quoted(columns.documents[row].as_py()), quoted(columns.queries[row].as_py())
+        of_intent = f"intent {quoted(seconds[row])} of " if layout.intent else ""
+        what = f"document {document} is judged twice for {of_intent}query {query}"
+        if layout.is_run:
+            what = f"document {document} is twice in query {query}"
+        hint = BY_INTENT if seconds and seconds[row] != seconds[first] else ""
+        problems.append(Problem(numbers[row], f"{what} (first on line {numbers[first]}){hint}"))
+    return problems
+
+
+def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
+    line, document = found[0]
+    others = f" and {counted(len(found) - 1, 'line', 'lines')} more" if len(found) > 1 else ""
+    if len(found) > PROBLEMS_SHOWN:
+        others = f" and {PROBLEMS_SHOWN} lines or more"
+    warnings.warn(
+        f"{name}:{line}{others}: more than six fields, and the sixth is a number. They were read as a tag "
+        f"with blanks; if {quoted(document)} is one document id, the scores are wrong: {_NO_BLANKS}",
+        EvenrankWarning,
+        stacklevel=2,
+    )
+
+
+def _table_format(line: bytes, fields: Sequence[bytes]) -> str | None:
+    """The format that the first line has, where it is clearly not one of TREC."""
+    if line.lstrip().startswith(b"{"):
+        return "jsonl"
+    if line.count(b",") > 1 and len(fields) < 3:
+        return "csv"
+    if line.count(b";") > 1 and len(fields) < 3:
+        return ";"
+    cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
+    return "tsv" if all(cells & {*ACCEPTED[role]} for role in ("query", "document")) else None
+
+
+def _not_trec(layout: Layout, format: str) -> str:
+    needed = " ".join(layout.fields)
+    if format == ";":
+        return (
+            f"this file is read as TREC ({needed}), but this line is separated by semicolons (';'): write it "
+            "as CSV, with commas"
+        )
+    return (
+        f"this file is read as TREC ({needed}), but this line looks like {format.upper()}: write "
+        f"FILE:format={format} (in Python format={format!r}), or give the file the suffix .{format}"
+    )
+
+
+def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
+    """Each physical line with its number in the file, and what is wrong with its bytes, if anything is.
+
+    Bytes and lines that stood before the content count in what is said.
+    """
+    at = content.skipped
+    lines = io.BufferedReader(pa.BufferReader(content.buffer), _BLOCK)
+    for number, line in enumerate(lines, content.lines + 1):
+        yield number, line.removesuffix(b"\n"), _flaw(line, at)
+        at += len(line)
+
+
+def _flaw(line: bytes, at: int) -> str | None:
+    control = _CONTROL.search(line)
+    if control is not None:
+        byte, at = line[control.start()], at + control.start()
+        if byte == 0:
+            return f"NUL byte at byte {at} of the file"
+        if byte == 13:
+            return f"carriage return inside the line, at byte {at} of the file: lines end with LF or CR LF"
+        return f"control character 0x{byte:02X} at byte {at} of the file"
+    try:
+        if not line.isascii():
+            line.decode()
+    except UnicodeDecodeError as error:
+        return f"invalid UTF-8 at byte {at + error.start} of the file"
+    return None
