@@ -9,7 +9,7 @@ PARALLEL := -n auto --max-worker-restart=0
 # tests start many processes: keep what Python compiles for the next one, whatever the shell says
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test types test-browser test-train test-full engines bench goldens bench-full mutation clean
+.PHONY: demo test types test-browser test-train test-peers test-full engines bench goldens bench-full mutation clean
 
 # what README shows, in the folder demo: who is favoured, what helps, and what it costs
 demo: .venv/demo.stamp
@@ -40,6 +40,10 @@ test-train: .venv/train.stamp
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not hypothesis" \
 	  tests/neural tests/evidence/polarise tests/systems tests/erasure tests/corpus \
 	  tests/cli/test_polarise.py tests/cli/test_erase.py tests/test_docs.py::test_docstring_examples
+
+# what LensKit and ranx hand over; they need an environment of their own, since LensKit takes an older pandas
+test-peers: .venv-peers/stamp
+	.venv-peers/bin/python -m pytest -k real tests/io/test_other_tools.py
 
 # the rest: what takes long, within a larger limit for each test, and what is drawn at random with many more examples
 test-full: .venv/dev.stamp
@@ -82,9 +86,16 @@ mutation: .venv/dev.stamp
 	$(INSTALL) -e '.[dev,train,embed]'
 	touch $@
 
+.venv-peers/stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-peers
+	grep -v '^pandas==' constraints.txt > .venv-peers/constraints.txt
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-peers/constraints.txt \
+	  -e '.[polars,pandas]' pytest pytest-timeout hypothesis lenskit ranx
+	touch $@
+
 .venv/bench.stamp: .venv/bin/python pyproject.toml constraints.txt
 	$(INSTALL) -e '.[benchmarks]'
 	touch $@
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv .venv-peers demo

@@ -17,6 +17,7 @@ from evenrank import (
     Attribute,
     DataError,
     EvenrankWarning,
+    evaluate,
     read_groups,
     read_lexicon,
     read_polarity,
@@ -134,6 +135,31 @@ def test_lists_of_lenskit() -> None:
 
     ItemListCollection.__module__ = "lenskit.data"
     assert read_run(ItemListCollection()).to_dict() == RUN
+
+
+@pytest.mark.needs("lenskit")
+def test_real_lists_of_lenskit() -> None:
+    from lenskit.data import ItemList, ItemListCollection, UserIDKey
+
+    lists, rated = ItemListCollection(UserIDKey), ItemListCollection(UserIDKey)
+    lists.add(ItemList(["b", "a"], scores=[2.0, 1.0], ordered=True), user_id="u1")
+    lists.add(ItemList(["a"], scores=[3.0], ordered=True), user_id="u2")
+    rated.add(ItemList(["a", "b"], rating=[2.0, 1.0]), user_id="u1")
+    rated.add(ItemList(["a"], rating=[1.0]), user_id="u2")
+    assert read_run(lists).to_dict() == RUN
+    assert read_qrels(rated).to_dict() == {"u1": {"a": 2, "b": 1}, "u2": {"a": 1}}
+    assert evaluate(lists, "P(rel=2)@1", qrels=rated).mean("P(rel=2)@1") == 0.0
+
+
+@pytest.mark.needs("ranx")
+def test_real_runs_and_judgements_of_ranx() -> None:
+    import ranx
+
+    run = read_run(ranx.Run(RUN, name="bm25"))
+    assert (run.name, run.to_dict()) == ("bm25", RUN)
+    judged = {"u1": {"a": 2, "b": 1}, "u2": {"a": 1}}
+    assert read_qrels(ranx.Qrels(judged)).to_dict() == judged
+    assert evaluate(ranx.Run(RUN), "RR(rel=2)", qrels=ranx.Qrels(judged)).mean("RR(rel=2)") == 0.5
 
 
 @pytest.mark.needs("ir_datasets")
