@@ -101,14 +101,17 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name) or _ABOVE.get(name)
-    if home is None:
-        raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
+    """What this package has by name, on its first use; measures and re-rankers by theirs."""
     from importlib import import_module
 
-    value = getattr(import_module(f"evenrank.{home}"), name)
-    globals()[name] = value
-    return value
+    if home := _HOME.get(name) or _ABOVE.get(name):
+        value = globals()[name] = getattr(import_module(f"evenrank.{home}"), name)
+        return value
+    if name[:1].isalpha():  # not what Python itself asks for, as __path__
+        for home, all_of_it in (("measures", "all_measures"), ("rerankers", "all_rerankers")):
+            if found := getattr(import_module(f"evenrank.{home}"), all_of_it)().get(name):
+                return found
+    raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from evenrank.comparison.measure_table import MeasureTable, joined, tables_of
 from evenrank.comparison.pairs import Pair, pairs_of
+from evenrank.data.frames import to_pandas, to_polars
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
@@ -23,6 +24,10 @@ from evenrank.stats.power import discriminative_power_curve
 from evenrank.stats.tukey import TRIALS, Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow as pa
+
     from evenrank.data.lexicon import Lexicon
     from evenrank.tables import Table
 
@@ -207,7 +212,23 @@ class Comparison:
         return printed(measure_tables(self), "table").rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return self.to_table().to_html()
+        from evenrank.comparison.comparison_tables import measure_tables
+
+        return "".join(table.to_html() for table in measure_tables(self))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each pair: the difference with its interval, p before and after the correction, and what
+        is shown by it."""
+        return to_pandas(self._pairs_as_arrow(), "Comparison.to_pandas()")
+
+    def to_polars(self) -> polars.DataFrame:
+        """The same for polars."""
+        return to_polars(self._pairs_as_arrow(), "Comparison.to_polars()")
+
+    def _pairs_as_arrow(self) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([dict(record) for record in self.to_table().to_records()])
 
     def to_table(self, labels: Mapping[str, str] | None = None) -> Table:
         """One row for each system, one column for each measure, with marks for best values and for tests."""
@@ -234,7 +255,7 @@ def compare(
     labels: Mapping[str, str] | None = None,
     **known: Unpack[Known],
 ) -> Comparison:
-    """Compare systems: ``{name: run}`` with measures and the inputs of ``evaluate``, or ``{name: Scores}``.
+    """Compare systems: runs with measures and the inputs of ``evaluate``, or ``{name: Scores}``.
 
     Also ``Inputs`` of several runs, or one ``Scores`` of them. ``baseline`` names one system or several that
     the others are tested against; without it the first. ``test`` is ``t``, ``wilcoxon`` or ``permutation``,
@@ -280,10 +301,8 @@ def _inputs(
     elif isinstance(systems, Scores):
         _no_more(measures, known, cutoffs, missing)
         return None
-    elif not isinstance(systems, Mapping) or not systems:
-        raise InputTypeError(
-            f"systems must be a mapping {{name: run or Scores}}, got {type(systems).__name__}"
-        )
+    elif not isinstance(systems, Mapping):
+        found = Inputs.of(systems, **known)
     else:
         done = [isinstance(system, Scores) for system in systems.values()]
         if all(done):
@@ -291,7 +310,7 @@ def _inputs(
             return None
         if any(done):
             raise InputTypeError("systems must be all runs or all Scores, not a mix of both")
-        found = Inputs.of(dict(systems), **known)
+        found = Inputs.of(systems, **known)
     if measures is None:
         raise ParameterError(
             "runs are compared by measures: name them, as compare(runs, 'nDCG@10 NFaiRR@10')"

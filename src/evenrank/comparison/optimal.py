@@ -16,8 +16,7 @@ import numpy as np
 
 from evenrank import attention
 from evenrank.arrays import Bools, Floats, Int64s
-from evenrank.data.run import Run
-from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.evaluation import evaluate
 from evenrank.evidence.align import align
 from evenrank.inputs import Inputs, Known
@@ -160,8 +159,6 @@ def optimal_reference(
     documents have gain 0, and documents without counts below the cut-off count as neutral. The inputs are
     those of ``evaluate``.
     """
-    if not isinstance(run, (Run, Inputs)):
-        raise InputTypeError(f"optimal_reference takes a Run, as read_run gives; got {type(run).__name__}")
     measures = _checked(parse_measure(fairness), parse_measure(relevance))
     if not (isinstance(loss, (int, float)) and 0 <= loss < math.inf):
         raise ParameterError(f"loss must be a number >= 0, got {loss!r}")

@@ -214,8 +214,6 @@ def tradeoff(
     >>> sorted(found.informed), sorted(found.front())
     (['Oracle'], ['bm25'])
     """
-    if not isinstance(run, (Run, Inputs)):
-        raise InputTypeError(f"tradeoff takes a Run, as read_run gives; got {type(run).__name__}")
     inputs = Inputs.of(run, **known)
     run = inputs.one_run("tradeoff")
     asked = variants(methods)

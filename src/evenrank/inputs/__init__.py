@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Inputs", "Known", "Settled"]
+__all__ = ["Inputs", "Known", "KnownData", "Settled"]
 
 if TYPE_CHECKING:
     from evenrank.inputs.inputs import Inputs as Inputs
     from evenrank.inputs.inputs import Known as Known
+    from evenrank.inputs.inputs import KnownData as KnownData
     from evenrank.inputs.inputs import Settled as Settled
 
 

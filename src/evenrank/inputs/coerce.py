@@ -31,14 +31,19 @@ class Settles(HasNeeds, Protocol):
 
 
 def named_runs(run: Any) -> dict[str, Run | RunSet]:
+    """One run, ``{name: run}``, or a list of runs that have names: files have those of their names."""
     from evenrank.io import read_run
 
     if isinstance(run, (Run, RunSet)):
         return {run.name: run}
-    if isinstance(run, (list, tuple)):
-        raise InputTypeError(
-            "several runs must be given by name, as {'bm25': run, 'dense': other}; got a list"
-        )
+    if isinstance(run, (list, tuple)) and run and all(map(_has_a_name, run)):
+        runs = [one if isinstance(one, (Run, RunSet)) else read_run(one) for one in run]
+        names = [one.name for one in runs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ParameterError(
+                f"two runs are called {twice[0]!r}: name them, as {{'{twice[0]}': run, 'other': run}}"
+            )
+        return dict(zip(names, runs, strict=True))
     if (
         isinstance(run, Mapping)
         and run
@@ -50,6 +55,10 @@ def named_runs(run: Any) -> dict[str, Run | RunSet]:
         }
     read = read_run(run)
     return {read.name: read}
+
+
+def _has_a_name(run: Any) -> bool:
+    return isinstance(run, (Run, RunSet, str, PathLike))
 
 
 def _is_list(mapping: Mapping[Any, Any]) -> bool:
@@ -64,9 +73,9 @@ def as_judgements(qrels: Any) -> Qrels | DiversityQrels | None:
 
 
 def as_against(against: Any) -> Run | None:
-    if against is None or isinstance(against, Run):
-        return against
-    raise InputTypeError(f"against= takes a Run, as read_run gives; got {type(against).__name__}")
+    from evenrank.io import read_run
+
+    return against if against is None or isinstance(against, Run) else read_run(against)
 
 
 def as_intents(intents: Any) -> DiversityQrels | None:
@@ -88,20 +97,6 @@ def as_words(words: Any) -> WordCounts | None:
         "words= takes word counts, as scan gives, or the file or folder that it wrote; got "
         f"{type(words).__name__}"
     )
-
-
-def as_groups(groups: Any) -> tuple[Membership, ...]:
-    members = [groups] if isinstance(groups, Membership) else groups
-    if members is None:
-        return ()
-    if isinstance(members, (str, Mapping)) or not isinstance(members, Iterable):
-        raise InputTypeError(f"groups= takes what read_groups gives, or a list; got {type(groups).__name__}")
-    found = []
-    for member in members:
-        if not isinstance(member, Membership):  # before the next one is asked for: there may be no end
-            raise InputTypeError(f"groups= takes what read_groups gives, got {type(member).__name__}")
-        found.append(member)
-    return tuple(found)
 
 
 def as_polarity(polarity: Any) -> Polarity | None:
@@ -183,7 +178,8 @@ def as_background(
     set. A single run without a background is its own.
     """
     needed = any(needs_background(measure, sources) for measure in measures)
-    given = _collection(sources) if isinstance(given, str) and given == COLLECTION else given
+    if isinstance(given, str):
+        given = _collection(sources) if given == COLLECTION else runs.get(given, given)
     if depth is not None:
         if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
             raise ParameterError(f"background_depth must be an integer >= 1, got {depth!r}")
@@ -234,8 +230,8 @@ def _background(
         return given, f"background: {len(given.doc_ids):,} documents, {whose}"
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputTypeError(
-            "background= takes a Run, WordCounts, a list of document ids or 'collection', "
-            f"got {repr(given) if isinstance(given, str) else type(given).__name__}"
+            "background= takes a run, WordCounts, a list of document ids, 'collection', or one of "
+            f"{', '.join(runs)}; got {repr(given) if isinstance(given, str) else type(given).__name__}"
         )
     ids = as_strings(list(dict.fromkeys(given)))
     documents = DocumentSets(StringRows(ids), np.array([0, len(ids)]), shared=True)

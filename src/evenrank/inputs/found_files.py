@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -203,8 +203,7 @@ def _of_table(name: str, rows: list[dict[str, object]]) -> FoundFile | None:
     query, document = lower & QUERIES, lower & IDS
     if document == {"id"} and query and query <= SEARCHED:  # the number of what people searched for
         document = set()
-    found = {column: _values(rows, column) for column in columns if spelled(column) not in IDS}
-    fields = {column: _options(values) for column, values in found.items() if values}
+    fields = fields_of(rows, [column for column in columns if spelled(column) not in IDS])
     if query and document and lower & spellings(*ACCEPTED["score"]):
         return FoundFile(name, "run", columns)
     if query and document and lower & spellings(*ACCEPTED["grade"]):
@@ -241,6 +240,12 @@ def _parquet_rows(path: Path) -> list[dict[str, object]]:
 
     batch = next(pq.ParquetFile(regular_file(path)).iter_batches(batch_size=ROWS), None)
     return [] if batch is None else batch.to_pylist()
+
+
+def fields_of(rows: list[dict[str, object]], columns: Iterable[str]) -> dict[str, str]:
+    """The columns that may be groups, and how to read each."""
+    found = {column: _values(rows, column) for column in columns}
+    return {column: _options(values) for column, values in found.items() if values}
 
 
 def _values(rows: list[dict[str, object]], column: str) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from evenrank.data.diversity import DiversityQrels
-from evenrank.data.evidence_source import DocumentSets, Evidence
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import Membership
 from evenrank.data.polarity import Polarity
 from evenrank.data.qrels import Qrels
@@ -20,12 +20,12 @@ from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evidence.align import Sources
+from evenrank.inputs.any_groups import as_groups, with_target
 from evenrank.inputs.coerce import (
     Settles,
     as_against,
     as_background,
     as_evidence,
-    as_groups,
     as_intents,
     as_judgements,
     as_polarity,
@@ -39,24 +39,30 @@ from evenrank.inputs.one_name import with_one_name
 from evenrank.inputs.query_weights import as_query_weights
 
 
-class Known(TypedDict, total=False):
-    """The keywords that ``evaluate``, ``compare`` and the others take; ``Inputs`` explains each of them."""
+class KnownData(TypedDict, total=False):
+    """What is known of runs, documents and queries; ``Inputs`` explains each of these keywords."""
 
     qrels: Any
     intents: Any
     words: WordCounts | str | PathLike[str] | None
-    groups: Membership | Iterable[Membership]
+    groups: Any
     polarity: Any
     evidence: Iterable[Evidence]
-    background: Run | WordCounts | DocumentSets | Sequence[str] | str | PathLike[str] | None
+    background: Any
     background_depth: int | None
-    against: Run | None
+    against: Any
     queries: Sequence[str] | None
     query_texts: Mapping[str, str] | None
     query_reasons: Mapping[str, str] | None
     query_weights: Mapping[str, float] | str | PathLike[str] | None
     documents: Any
     categories: Mapping[str, str | Iterable[str]] | None
+
+
+class Known(KnownData, total=False):
+    """The keywords that ``evaluate``, ``compare`` and the others take."""
+
+    target: Any
 
 
 S = TypeVar("S", bound=Settles)
@@ -80,11 +86,16 @@ class Inputs:
 
     - ``qrels``: graded judgements; ``intents``: judgements by intent.
     - ``words``: counts of group words in the documents, as ``scan`` gives them.
-    - ``groups``: which groups the documents belong to; ``polarity``: where they stand on an axis of opinion.
+    - ``groups``: which groups the documents belong to: a file or a table with a column for each attribute,
+      ``{attribute: source}`` with sources that ``read_groups`` takes, what that returns, ``"NAME=FILE"``,
+      names of fields of ``documents``, or a list of these. ``target``: the share that each group should get,
+      ``"catalogue"``, ``"candidates"``, ``"equal"``, shares by value or a file, for all attributes or in a
+      dict by attribute.
+    - ``polarity``: where documents stand on an axis of opinion.
     - ``evidence``: any further sources that measures ask for by name.
     - ``background``: the documents that some measures compare with: a run, cut at ``background_depth``
-      (200), word counts (the whole collection), ``"collection"`` for those of ``words``, document ids, or a
-      file of either. One run alone is compared with itself.
+      (200) or the name of one of the runs, word counts (the whole collection), ``"collection"`` for those of
+      ``words``, document ids, or a file of either. One run alone is compared with itself.
     - ``against``: the second run of a pair.
     - ``queries``: the queries to score. Without it a measure that needs judgements takes the judged queries
       (a run that lacks one has an empty list there), and any other measure takes the run's.
@@ -132,7 +143,12 @@ class Inputs:
         _check_names(known)
         if not known:
             return self
+        target = known.pop("target", None)
         made: dict[str, Any] = {name: _READ.get(name, _as_is)(value) for name, value in known.items()}
+        if "groups" in known:
+            made["groups"] = as_groups(known["groups"], known.get("documents", self.documents))
+        if target is not None:
+            made["groups"] = with_target(made.get("groups", self.groups), target)
         if isinstance(made.get("qrels"), DiversityQrels):
             if made.get("intents", self.intents) is not None:
                 raise ParameterError("qrels are by intent and intents= was given too: pass one of them")
@@ -187,10 +203,14 @@ def _asked(queries: Any) -> tuple[str, ...] | None:
 
 
 def _background(given: Any) -> Any:
-    """A path is read: a run, or a list of document ids; anything else is settled with the measures."""
+    """A path or a table is read: a run, or a list of document ids; anything else is settled with the
+    measures."""
     is_file = isinstance(given, PathLike) or (isinstance(given, str) and Path(given).is_file())
     if not is_file:
-        return given
+        from evenrank.io import read_run
+
+        is_run = isinstance(given, Mapping) or hasattr(given, "columns") or hasattr(given, "column_names")
+        return read_run(given) if is_run else given
     from evenrank.inputs.id_lists import lists_ids, read_ids
     from evenrank.io import read_run
     from evenrank.io.source import guess_format
@@ -204,7 +224,6 @@ _READ: Mapping[str, Any] = {
     "qrels": as_judgements,
     "intents": as_intents,
     "words": as_words,
-    "groups": as_groups,
     "polarity": as_polarity,
     "evidence": as_evidence,
     "against": as_against,

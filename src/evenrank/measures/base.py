@@ -92,8 +92,23 @@ class Result:
     bounds: tuple[float, float] | None = None
 
 
+class MeasureClass(type):
+    """Lets the name of a measure stand for it with its default parameters: ``nDCG @ 10``, ``0.5 * RR``."""
+
+    def __matmul__(cls, cutoff: int) -> Any:
+        return cls() @ cutoff
+
+    def __mul__(cls, weight: object) -> Any:
+        return cls() * (weight() if isinstance(weight, MeasureClass) else weight)
+
+    __rmul__ = __mul__
+
+    def __add__(cls, other: object) -> Any:
+        return cls() + (other() if isinstance(other, MeasureClass) else other)
+
+
 @dataclass(frozen=True, repr=False)
-class Measure(Term):
+class Measure(Term, metaclass=MeasureClass):
     """A pure function of evidence aligned to ranks. Subclass, declare, and write ``compute``.
 
     The class docstring is the measure's page. Its first paragraph says in plain words what is measured and
@@ -218,6 +233,8 @@ class Measure(Term):
         from evenrank.measures.combined import WeightedSum
         from evenrank.measures.product import Product
 
+        if isinstance(weight, MeasureClass):
+            weight = weight()
         if isinstance(weight, Measure):
             return Product(factors=(*_factors(self), *_factors(weight)))
         if isinstance(weight, bool) or not isinstance(weight, (int, float)):
@@ -229,6 +246,8 @@ class Measure(Term):
     def __add__(self, other: object) -> Measure:
         from evenrank.measures.combined import WeightedSum
 
+        if isinstance(other, MeasureClass):
+            other = other()
         if not isinstance(other, Measure):
             return NotImplemented
         return WeightedSum(terms=(*_terms(self), *_terms(other)))

@@ -36,6 +36,8 @@ def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
     >>> parse_measure("0.5*P@5 + 0.5*RR")
     0.5*P@5 + 0.5*RR
     """
+    if isinstance(source, type) and issubclass(source, Measure):
+        source = source()  # a class stands for itself with the default parameters
     if isinstance(source, Measure):
         return source
     if type(source).__module__.partition(".")[0] == "ir_measures":
@@ -56,7 +58,7 @@ def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
 
 def parse_measures(source: MeasureLike | Iterable[MeasureLike], *, check: bool = True) -> list[Measure]:
     """One or several measures; a string may hold several, separated by blanks or commas."""
-    items: Iterable[MeasureLike] = [source] if isinstance(source, (str, Measure)) else source
+    items: Iterable[MeasureLike] = [source] if isinstance(source, (str, Measure, type)) else source
     try:
         iterator = iter(items)
     except TypeError:

@@ -10,9 +10,8 @@ import warnings
 from dataclasses import replace
 from typing import Any, Unpack
 
-from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
-from evenrank.errors import EvenrankWarning, InputTypeError, ParameterError, few
+from evenrank.errors import EvenrankWarning, ParameterError, few
 from evenrank.inputs import Inputs, Known
 from evenrank.modules import load_folder
 from evenrank.rerankers.base import Chain as Chain
@@ -28,16 +27,13 @@ __all__ = ["Reordered", "Reranker", "all_rerankers", "parse_reranker", "rerank"]
 def rerank(run: Any, method: str | Reranker, *, repeat: int | None = None, **known: Unpack[Known]) -> Any:
     """The run in the order of a re-ranker; with ``repeat``, a RunSet of so many draws of a stochastic one.
 
-    The inputs are those of ``evaluate``. A method that cannot keep its promise for some queries, because
+    Run and inputs are those of ``evaluate``. A method that cannot keep its promise for some queries, because
     the documents do not allow it, does what it can and says so in a warning. ``reads_judgements`` of the new
     run says whether the order depends on judgements, by which it is then scored too well.
 
-    >>> run = Run.build(["q", "q"], ["a", "b"], [2.0, 1.0])
-    >>> rerank(run, "Oracle()", qrels={"q": {"b": 1}}).documents("q")
+    >>> rerank({"q": {"a": 2.0, "b": 1.0}}, "Oracle()", qrels={"q": {"b": 1}}).documents("q")
     ['b', 'a']
     """
-    if not isinstance(run, (Run, Inputs)):
-        raise InputTypeError(f"rerank takes a Run, as read_run gives; got {type(run).__name__}")
     inputs, chosen = Inputs.of(run, **known), parse_reranker(method)
     run = inputs.one_run("rerank")
     (settled,), sources, _ = inputs.settle([chosen])

@@ -223,6 +223,11 @@ class Scores:
             f"{wanted!r} was not evaluated; there are {', '.join(map(str, self.measures))}"
         )
 
+    def __getitem__(self, measure: str | Measure) -> float | dict[str, float]:
+        """``mean`` of the run; of several runs, of each by its name."""
+        means = {run: self.mean(measure, run) for run in self.runs}
+        return means if len(means) > 1 else means[self.runs[0]]
+
     def mean(self, measure: str | Measure, run: str | None = None, column: str | None = None) -> float:
         """The aggregate over queries, which is the mean unless the measure says otherwise."""
         block = self.block(measure, run)

@@ -21,7 +21,7 @@ from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError, counted
 from evenrank.evaluation import evaluate
-from evenrank.inputs import Inputs, Known
+from evenrank.inputs import Inputs, KnownData
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.group_share import LIST, TARGET, GroupShare
@@ -96,7 +96,7 @@ def verdicts(
     level: float = LEVEL,
     clicks: bool = False,
     attention: Attention = ATTENTION,
-    **known: Unpack[Known],
+    **known: Unpack[KnownData],
 ) -> tuple[Verdict, ...]:
     """A verdict for each system and each attribute: the groups, and the words where they are counted.
     ``without_verdict`` names those that get none.
