@@ -154,8 +154,8 @@ def report(work: Path, sizes: list[str], seeds: list[int]) -> None:
 def cloud(work: Path, sizes: list[str], seeds: list[int]) -> None:
     """Figure 4: every ranker of every seed, with a line for each size; and what lines there are."""
     from evenrank.neural.variants import ranked_variants
-    from evenrank.report import save_figure
-    from evenrank.report.figures.cloud import cloud_figure
+    from evenrank.reporting import save_figure
+    from evenrank.reporting.figures.cloud import cloud_figure
 
     bm25 = er.read_run(work / "BM25.dl19.trec", name="BM25")
     queries = [line.split("\t")[0] for line in (work / "fair.tsv").read_text(encoding="utf-8").splitlines()]

@@ -151,7 +151,7 @@ def warm_up(names: set[str]) -> None:
         scan_file(source, "gender-en", Path(folder) / "o.parquet", threads=1)
         swap_file(source, Path(folder) / "s.tsv", tagger="rules", threads=1)
     if "report" in names:
-        from evenrank.report.page.chart_library import library
+        from evenrank.reporting.page.chart_library import library
 
         library()  # it takes most of the time of a report, and is kept
     if "debias" in names:

@@ -26,8 +26,8 @@ from debias_rankers import NDCG, NFAIRR, Method, by_query, difference, ranked, s
 import evenrank as er
 from evenrank.arrays import Floats
 from evenrank.erasure import Eraser, Targets
-from evenrank.report import save_figure
-from evenrank.report.figures.cloud import cloud_figure
+from evenrank.reporting import save_figure
+from evenrank.reporting.figures.cloud import cloud_figure
 from evenrank.stats.paired import paired_t
 
 HERE = Path(__file__).parent

@@ -48,14 +48,14 @@ LAYERS = {
     "testing": 9,
     "lexicons": 9,
     "systems": 10,
-    "report": 10,
+    "reporting": 10,
     "corpus": 11,
     "counterfactuals": 11,
     "wordlists": 11,
     "queryset": 11,
     "sample": 11,
     "scale": 11,
-    "audit": 12,
+    "auditing": 12,
     "study": 12,
     "cli": 13,
 }
@@ -106,7 +106,7 @@ def test_imports_point_downwards() -> None:
 def test_report_formats_and_computes_nothing() -> None:
     """Values, lines and correlations come from below; their types may be named."""
     broken = []
-    for path in (PACKAGE / "report").rglob("*.py"):
+    for path in (PACKAGE / "reporting").rglob("*.py"):
         typing = {
             id(node)
             for block in ast.walk(tree_of(path))

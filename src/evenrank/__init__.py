@@ -33,7 +33,7 @@ _HOME = {
     "counterfactual": "counterfactuals.experiment",
     "evaluate": "evaluation",
     "explain": "explanation",
-    "figures": "report",
+    "figures": "reporting",
     "origin": "comparison.origin",
     "parse_measure": "measures",
     "polarise": "evidence.polarise",
@@ -50,7 +50,7 @@ _HOME = {
     "write_run": "io",
 }
 # what a lower layer calls by way of this package
-_ABOVE = {"open_executor": "scale", "write_report": "report.page"}
+_ABOVE = {"open_executor": "scale", "write_report": "reporting.page"}
 
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -93,8 +93,8 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure as Measure
     from evenrank.measures import all_measures as all_measures
     from evenrank.measures import parse_measure as parse_measure
-    from evenrank.report import figures as figures
-    from evenrank.report.page import write_report as write_report
+    from evenrank.reporting import figures as figures
+    from evenrank.reporting.page import write_report as write_report
     from evenrank.rerankers import rerank as rerank
     from evenrank.scale import open_executor as open_executor
     from evenrank.scores import Scores as Scores

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evenrank.audit import audit
 from small_shop import write_small_shop
 
 from evenrank import Scores, read_qrels, read_run
-from evenrank.audit import audit
 from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, ParameterError

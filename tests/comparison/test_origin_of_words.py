@@ -92,7 +92,7 @@ def test_figure_3_of_nfairc(deep_learning: dict[str, Any]) -> None:
 
 @pytest.mark.needs("altair", "vl_convert")
 def test_the_figure_draws_the_values_of_the_page(deep_learning: dict[str, Any]) -> None:
-    from evenrank.report.figures import origin_figure
+    from evenrank.reporting.figures import origin_figure
 
     ours = deep_learning["word"]
     (panel,) = origin_figure({"": ours.scores}, ours.places).to_dict()["concat"]

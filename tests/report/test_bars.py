@@ -15,7 +15,7 @@ from drawn import HOSTILE, layers, made, marks, rows
 import evenrank as er
 from evenrank import Membership
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.report.figures import bars_figure
+from evenrank.reporting.figures import bars_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

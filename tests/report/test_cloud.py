@@ -10,7 +10,7 @@ from drawn import layers, made, marks, rows
 
 from evenrank import Scores
 from evenrank.errors import ParameterError
-from evenrank.report.figures import cloud_figure
+from evenrank.reporting.figures import cloud_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -13,7 +13,7 @@ import pytest
 from effort import some
 
 import evenrank as er
-from evenrank.report.figures import bars_figure, cutoff_figure, save_figure, scatter_figure
+from evenrank.reporting.figures import bars_figure, cutoff_figure, save_figure, scatter_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

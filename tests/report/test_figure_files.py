@@ -15,7 +15,7 @@ from effort import some
 
 import evenrank as er
 from evenrank.errors import ParameterError
-from evenrank.report import figures
+from evenrank.reporting import figures
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -12,7 +12,7 @@ import pytest
 
 import evenrank as er
 from evenrank.errors import MissingExtraError, ParameterError
-from evenrank.report.figures import cutoff_figure
+from evenrank.reporting.figures import cutoff_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

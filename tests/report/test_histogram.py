@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenrank as er
-from evenrank.report.figures import polarity_figure
+from evenrank.reporting.figures import polarity_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -11,7 +11,7 @@ from drawn import made
 
 import evenrank as er
 from evenrank import Run
-from evenrank.report.figures import bars_figure, cloud_figure, origin_figure, power_figure, scatter_figure
+from evenrank.reporting.figures import bars_figure, cloud_figure, origin_figure, power_figure, scatter_figure
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, 10, 45, 210])

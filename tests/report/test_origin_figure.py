@@ -10,7 +10,7 @@ from drawn import made, marks, rows
 
 from evenrank import Scores
 from evenrank.errors import ParameterError
-from evenrank.report.figures import origin_figure
+from evenrank.reporting.figures import origin_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

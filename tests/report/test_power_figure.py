@@ -11,7 +11,7 @@ from drawn import layers, made, marks, rows
 
 from evenrank import compare
 from evenrank.errors import ParameterError
-from evenrank.report.figures import correlation_figure, power_figure
+from evenrank.reporting.figures import correlation_figure, power_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -13,7 +13,7 @@ from drawn import HOSTILE, layers, made, marks, rows
 
 import evenrank as er
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.report.figures import scatter_figure
+from evenrank.reporting.figures import scatter_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

@@ -12,7 +12,7 @@ from drawn import layers, made, marks, rows
 import evenrank as er
 from evenrank import Attribute, Membership, Scores
 from evenrank.errors import ParameterError
-from evenrank.report.figures import scatter_figure, shares_figure
+from evenrank.reporting.figures import scatter_figure, shares_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

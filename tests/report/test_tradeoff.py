@@ -11,7 +11,7 @@ from drawn import layers, marks, rows
 import evenrank as er
 from evenrank import Membership, tradeoff
 from evenrank.errors import ParameterError
-from evenrank.report.figures import cloud_figure, plane_figure, ranks_figure
+from evenrank.reporting.figures import cloud_figure, plane_figure, ranks_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert")
 

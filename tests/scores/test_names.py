@@ -92,7 +92,7 @@ def test_labels_of_a_comparison_reach_its_tables() -> None:
 
 @pytest.mark.needs("altair")
 def test_labels_reach_figures_and_the_report(tmp_path: Path) -> None:
-    from evenrank.report.figures import bars_figure, cutoff_figure
+    from evenrank.reporting.figures import bars_figure, cutoff_figure
 
     scores = scores_of("NFaiRR(missing='drop')@5", DROP).with_labels({"NFaiRR": "Neutrality"})
     for name in (DROP, "Neutrality@10"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawn import layers, made, marks, rows
 
-from evenrank.report.figures import cloud_figure
+from evenrank.reporting.figures import cloud_figure
 
 pytestmark = pytest.mark.needs("altair", "vl_convert", "statsmodels")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evenrank.audit import audit
 
 from evenrank import Run, write_run
-from evenrank.audit import audit
 
 Labels = Mapping[str, str]
 

@@ -20,8 +20,8 @@ from evenrank.inputs.group_options import TargetOption, target_of
 from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
-    from evenrank.audit.making import AuditRequest
-    from evenrank.audit.sources import EngineSource
+    from evenrank.auditing.making import AuditRequest
+    from evenrank.auditing.sources import EngineSource
     from evenrank.cli.parser import Commands
     from evenrank.inputs.file_options import FileOption
     from evenrank.inputs.project import Project
@@ -76,7 +76,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from evenrank.audit.making import make_audit
+    from evenrank.auditing.making import make_audit
 
     request = _request(arguments)
     output = arguments.output or _output(arguments.project)
@@ -111,7 +111,7 @@ def _output(project: Project | None) -> str:
 
 def _request(arguments: argparse.Namespace) -> AuditRequest:
     """What the command line and the project file ask for; what is wrong is said before anything is asked."""
-    from evenrank.audit.making import AuditRequest
+    from evenrank.auditing.making import AuditRequest
     from evenrank.verdict.judge import DEPTH
 
     project: Project | None = arguments.project
@@ -143,7 +143,7 @@ def _sources(
     runs: list[FileOption], project: Project | None, *, given: bool
 ) -> tuple[list[EngineSource], list[FileOption]]:
     """Engines and run files."""
-    from evenrank.audit.sources import EngineSource
+    from evenrank.auditing.sources import EngineSource
     from evenrank.engines import is_engine
     from evenrank.remote.addresses import parse_address
     from evenrank.text import without_userinfo
@@ -174,8 +174,8 @@ def _wants_engines(runs: list[FileOption], project: Project, given: bool) -> boo
 
 def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
     """What would be asked: the first request and queries, or with --notes every request."""
-    from evenrank.audit.preparing import read_known
-    from evenrank.audit.sources import UNFINISHED, plans, queries_to_ask
+    from evenrank.auditing.preparing import read_known
+    from evenrank.auditing.sources import UNFINISHED, plans, queries_to_ask
 
     read_known(request.known, engines=bool(request.engines))  # what is wrong with the files is said here
     lines = []

@@ -29,7 +29,7 @@ def run_audit_view(arguments: argparse.Namespace, view: View) -> int:
     audited = _audited(arguments, view)
     tables = audit_tables(audited, view.name, settings)
     if arguments.figure is not None:
-        from evenrank.report.figures.cutoffs import cutoff_rows_figure
+        from evenrank.reporting.figures.cutoffs import cutoff_rows_figure
 
         shared.write_figure(cutoff_rows_figure(audited.corpora), arguments.figure)
     if arguments.output is not None:

@@ -256,8 +256,8 @@ def _tables(comparison: Comparison, view: View) -> tuple[Table, ...]:
 
 
 def _figure(comparison: Comparison, view: View) -> Any:
-    from evenrank.report.figures.correlation import correlation_figure
-    from evenrank.report.figures.power import power_figure
+    from evenrank.reporting.figures.correlation import correlation_figure
+    from evenrank.reporting.figures.power import power_figure
     from evenrank.stats.tukey import TRIALS
 
     if view.name == POWER:

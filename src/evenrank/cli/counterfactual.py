@@ -384,7 +384,7 @@ def _write(
         say(f"wrote {arguments.details}")
     if arguments.page is not None:
         from evenrank.counterfactuals.lists import sheets
-        from evenrank.report.counterfactual_page import write_page
+        from evenrank.reporting.counterfactual_page import write_page
 
         write_page(arguments.page, sheets(rows, documents, queries, arguments.depth, max(1, arguments.moved)))
         say(f"wrote {arguments.page}")

@@ -208,7 +208,7 @@ def _explain_origin(arguments: argparse.Namespace) -> int:
         found.scores.write(arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
-        from evenrank.report.figures.origin import origin_figure
+        from evenrank.reporting.figures.origin import origin_figure
 
         shown = {category or "": part.scores for category, part in parts.items()}
         shared.write_figure(

@@ -73,7 +73,7 @@ def draw(scores: Scores, arguments: argparse.Namespace, texts: Mapping[str, str]
     """Write the figure that was asked for, if any; queries are shown by their texts where there are such."""
     if arguments.figure is None:
         return
-    from evenrank.report import bars_figure, cutoff_figure, scatter_figure
+    from evenrank.reporting import bars_figure, cutoff_figure, scatter_figure
 
     kind, measures = kind_of(arguments), scores.measures
     chart: Any
@@ -85,7 +85,7 @@ def draw(scores: Scores, arguments: argparse.Namespace, texts: Mapping[str, str]
         run = scores.runs[0] if what == QUERIES else None
         chart = scatter_figure(scores, measures[0], measures[1], run=run, arrows=arrows_of(kind), texts=texts)
     elif what in (SHARES, QUERY_SHARES):
-        from evenrank.report.figures.group_shares import shares_figure
+        from evenrank.reporting.figures.group_shares import shares_figure
 
         chart = shares_figure(scores, measures[0], by_query=what == QUERY_SHARES, texts=texts)
     else:

@@ -143,7 +143,7 @@ def _with_runs(arguments: argparse.Namespace, known: Description) -> Description
 
     Where the project has engines, its own runs come after the audit: what people are shown is the engines'.
     """
-    from evenrank.audit.history import latest_runs
+    from evenrank.auditing.history import latest_runs
 
     of_project = not known.runs or ("runs" in arguments.filled and bool(arguments.project.table("engines")))
     files = latest_runs(arguments.project.audit_folder) if of_project else []
@@ -161,7 +161,7 @@ def _with_baseline(
     if given is None and not config.gate.compares:
         return known, None
     if given is None:
-        from evenrank.audit.history import earlier_run
+        from evenrank.auditing.history import earlier_run
 
         files = [file.path for file in known.runs]
         audits = arguments.project.audit_folder

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     shared.check_stdin(inputs)
     check_output(arguments.output, arguments.figure, arguments.accuracy or None)
     if arguments.figure is not None:
-        from evenrank.report.figures.files import check_figure
+        from evenrank.reporting.figures.files import check_figure
 
         check_figure(arguments.figure)
     _check_asked(arguments, several=len(names) > 1)
@@ -120,8 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
         write_polarity(results[names[0]].polarity, arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
-        from evenrank.report import save_figure
-        from evenrank.report.figures.histogram import polarity_figure
+        from evenrank.reporting import save_figure
+        from evenrank.reporting.figures.histogram import polarity_figure
 
         figure = polarity_figure(_corpora(results, arguments), same_scale=len(results) == 1)
         save_figure(figure, arguments.figure)

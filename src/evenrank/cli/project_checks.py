@@ -74,7 +74,7 @@ class ProjectCheck:
             else:  # the queries are then no selection of the runs'
                 self.inputs = replace(self.known, queries=None, by=None).read(check=False)
                 if self.known.queries is not None:
-                    from evenrank.audit.sources import queries_to_ask
+                    from evenrank.auditing.sources import queries_to_ask
 
                     queries_to_ask(self.known.queries, self.known.columns)
         except MissingExtraError:

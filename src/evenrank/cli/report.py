@@ -97,8 +97,8 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     """Write the report, and give the scores that it is made of."""
     from evenrank.comparison.curves import evaluate_with_curves
     from evenrank.inputs.coerce import with_options
-    from evenrank.report.figures.style import load_altair
-    from evenrank.report.page import write_report
+    from evenrank.reporting.figures.style import load_altair
+    from evenrank.reporting.page import write_report
 
     # what is wrong with the command line is reported before large files are read
     shared.check_measures(arguments)

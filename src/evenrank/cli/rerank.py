@@ -286,7 +286,7 @@ def _compare_methods(arguments: argparse.Namespace, known: Description) -> int:
         found.scores.write(arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
-        from evenrank.report.figures.tradeoff import plane_figure, ranks_figure
+        from evenrank.reporting.figures.tradeoff import plane_figure, ranks_figure
 
         draw = plane_figure if arguments.kind == "plane" else ranks_figure
         shared.write_figure(draw(found), arguments.figure)
@@ -336,7 +336,7 @@ def _check_figure(arguments: argparse.Namespace) -> None:
 
     if not shared.check_figure_asked(arguments):
         return
-    from evenrank.report.figures.tradeoff import check_plane, check_ranks
+    from evenrank.reporting.figures.tradeoff import check_plane, check_ranks
 
     kind = view_of(arguments.kind or "ranks", KINDS).name
     if arguments.measures is not None:

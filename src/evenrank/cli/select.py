@@ -185,7 +185,7 @@ def run(arguments: argparse.Namespace) -> int:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
     if arguments.figure is not None:
-        from evenrank.report.figures.cloud import cloud_figure
+        from evenrank.reporting.figures.cloud import cloud_figure
 
         chart = cloud_figure(scores, measures[1], measures[0], families=families, **shades)
         shared.write_figure(chart, arguments.figure)

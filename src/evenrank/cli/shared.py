@@ -364,7 +364,7 @@ def missing_rule(arguments: argparse.Namespace, measures: Iterable[Measure]) -> 
 
 
 def write_figure(chart: Any, path: str) -> None:
-    from evenrank.report import save_figure
+    from evenrank.reporting import save_figure
 
     save_figure(chart, path)
     say(f"wrote {path}")
@@ -376,7 +376,7 @@ def check_figure_asked(arguments: argparse.Namespace) -> bool:
         if getattr(arguments, "kind", None) is not None:
             raise ParameterError("--kind says what --figure shows: add --figure FILE")
         return False
-    from evenrank.report.figures.files import check_figure
+    from evenrank.reporting.figures.files import check_figure
 
     check_figure(arguments.figure)
     return True

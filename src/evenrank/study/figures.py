@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenrank.report.figures.style import COLOURS, GREY, load_altair, styled
+from evenrank.reporting.figures.style import COLOURS, GREY, load_altair, styled
 from evenrank.study.analysis import StudyAnalysis
 from evenrank.study.tables import CR2, OLS
 

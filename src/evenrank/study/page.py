@@ -10,7 +10,7 @@ from typing import Any
 
 from evenrank.errors import MissingExtraError
 from evenrank.io.atomic import atomic_write
-from evenrank.report.figures.files import save_figure
+from evenrank.reporting.figures.files import save_figure
 from evenrank.study.analysis import StudyAnalysis
 from evenrank.study.figures import flow_figure, shifts_figure, slopes_figure
 from evenrank.study.settings import StudySettings
