@@ -29,11 +29,13 @@ _HOME = {
     "Scores": "scores",
     "WordCounts": "data.words",
     "all_measures": "measures",
+    "audit": "auditing",
     "compare": "comparison",
     "counterfactual": "counterfactuals.experiment",
     "evaluate": "evaluation",
     "explain": "explanation",
     "figures": "reporting",
+    "gate": "auditing",
     "origin": "comparison.origin",
     "parse_measure": "measures",
     "polarise": "evidence.polarise",
@@ -43,6 +45,7 @@ _HOME = {
     "read_polarity": "io.polarity",
     "read_qrels": "io",
     "read_run": "io",
+    "report": "reporting.report",
     "rerank": "rerankers",
     "scan": "evidence.scan",
     "select": "comparison.selection",
@@ -58,6 +61,8 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from typing import Any
 
+    from evenrank.auditing import audit as audit
+    from evenrank.auditing import gate as gate
     from evenrank.comparison import compare as compare
     from evenrank.comparison.origin import origin as origin
     from evenrank.comparison.selection import select as select
@@ -95,6 +100,7 @@ if TYPE_CHECKING:
     from evenrank.measures import parse_measure as parse_measure
     from evenrank.reporting import figures as figures
     from evenrank.reporting.page import write_report as write_report
+    from evenrank.reporting.report import report as report
     from evenrank.rerankers import rerank as rerank
     from evenrank.scale import open_executor as open_executor
     from evenrank.scores import Scores as Scores

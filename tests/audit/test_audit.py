@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evenrank.audit import audit
 from small_shop import write_small_shop
 
-from evenrank import Scores, read_qrels, read_run
+from evenrank import Scores, audit, read_qrels, read_run
 from evenrank.cli import main
 from evenrank.engines import open_engine
-from evenrank.errors import DataError, EvenrankWarning, ParameterError
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
 
 BEGIN = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -224,7 +223,7 @@ def test_what_is_missing_is_said(shop: Path) -> None:
     (shop / "bare.csv").write_text("query,document,rank\nq0,p1,1\n")
     with pytest.raises(ParameterError, match="nothing is known of groups"):
         audit("bare.csv", now=clock())
-    with pytest.raises(ParameterError, match="an audit is of run files and engines, got int"):
+    with pytest.raises(InputTypeError, match="int"):
         audit(3)
     with pytest.raises(ParameterError, match="two engines are called 'shop'"):
         audited(["shop.toml", "shop.toml"])

@@ -84,12 +84,12 @@ def test_a_misspelt_keyword_gets_the_nearest_name() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"groups": {"a": "left"}}, "groups=.*read_groups"),
+        ({"groups": {"a": "left"}}, "groups=.*'left'"),
         ({"groups": [1]}, "groups=.*int"),
         ({"evidence": 3}, "evidence"),
         ({"words": 3}, "words="),
         ({"queries": "q"}, "queries"),
-        ({"against": {"q": {}}}, "against=.*Run"),
+        ({"against": 3}, "int"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(given: dict[str, object], message: str) -> None:

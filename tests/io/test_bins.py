@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from evenrank.audit import audit
 
 import evenrank as er
-from evenrank import DataError, EvenrankWarning, ParameterError, read_groups
+from evenrank import DataError, EvenrankWarning, ParameterError, audit, read_groups
 
 
 def prices(count: int, seed: int = 4) -> dict[str, float]:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from evenrank.audit import audit
 
-from evenrank import Run, write_run
+from evenrank import Run, audit, write_run
 
 Labels = Mapping[str, str]
 

@@ -57,7 +57,7 @@ def shop_report(path: Path) -> Comparison:
 
 def shop_audit(folder: Path, target: str = "candidates") -> Any:
     """The verdicts on the same systems, from files: what cards, bars and sliders must agree with."""
-    from evenrank.audit import audit
+    from evenrank import audit
 
     known = shop_comparison().inputs
     assert known is not None

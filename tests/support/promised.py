@@ -8,14 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import evenrank
+from evenrank.rerankers import all_rerankers
+
 ROOT = Path(__file__).resolve().parents[2]
-WHOLE = {  # promised with all their names
-    "evenrank.neural", "evenrank.queryset", "evenrank.reporting.figures",
-}  # fmt: skip
-    "evenrank.neural",
-    "evenrank.queryset",
-    "evenrank.reporting.figures",
-}  # promised with all their names
+WHOLE = {"evenrank.neural", "evenrank.queryset", "evenrank.reporting.figures"}  # with all their names
 
 
 def public_names() -> list[str]:
@@ -25,9 +22,11 @@ def public_names() -> list[str]:
 
 
 def all_public_names() -> set[str]:
-    """With the names of the modules that are promised as a whole, in place of these modules."""
+    """With the names of the modules that are promised as a whole, in place of these modules, and with the
+    names of measures and re-rankers."""
     of_modules = {f"{module}.{own}" for module in WHOLE for own in importlib.import_module(module).__all__}
-    return ({*public_names()} - WHOLE) | of_modules
+    declared = {f"evenrank.{name}" for name in (*evenrank.all_measures(), *all_rerankers())}
+    return ({*public_names()} - WHOLE) | of_modules | declared
 
 
 def inner_names(code: str, public: set[str]) -> set[str]:

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audits import audited, partly, verdict_of, verdicts_by_group
-from evenrank.audit import audit
 from shops import Shop
 
-from evenrank import MissingEvidenceError, Run
+from evenrank import MissingEvidenceError, Run, audit
 
 LESS, TOO_FEW = "less than its target", "too few"
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from audits import audited, partly, verdict_of, verdicts_by_group
-from evenrank.audit import audit
 from scipy.stats import binom
 from shops import Shop, shop, slow_share
 
 import evenrank as er
-from evenrank import ParameterError, Run
+from evenrank import ParameterError, Run, audit
 
 FAVOURED, LESS, NOT_SHOWN = "favoured", "less than its target", "not shown"
 

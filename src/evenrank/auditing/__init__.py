@@ -5,31 +5,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
+from evenrank.auditing.gating import gate as gate
 from evenrank.auditing.making import Audit, AuditRequest, make_audit
 from evenrank.auditing.sources import EngineSource
 from evenrank.auditing.summary import AuditSummary as AuditSummary
-from evenrank.errors import ParameterError
+from evenrank.inputs.any_groups import as_groups
+from evenrank.inputs.coerce import named_runs
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import DOCUMENTS, QRELS, RUN
 from evenrank.inputs.group_options import groups_of, target_of
 
-__all__ = ["audit"]
+__all__ = ["audit", "gate"]
 
 
 def audit(
     sources: Any,
     output: str | PathLike[str] = "audit",
     *,
-    queries: str | PathLike[str] | None = None,
-    documents: str | PathLike[str] | None = None,
-    groups: str | Iterable[str] = (),
-    target: Iterable[str] | str = (),
-    qrels: str | PathLike[str] | None = None,
+    queries: Any = None,
+    documents: Any = None,
+    groups: Any = (),
+    target: Any = (),
+    qrels: Any = None,
+    words: Any = None,
     lexicon: str | None = None,
     depth: int = 100,
     cutoff: int = 10,
@@ -38,32 +42,49 @@ def audit(
 ) -> Audit:
     """Ask engines or take runs, find out who is favoured, and write it into a dated folder below ``output``.
 
-    ``sources`` is one of, or a list of: run files, addresses of engines, engine files, Python functions or
-    PyTerrier pipelines. ``groups`` are fields of ``documents`` or ``NAME=FILE``. ``target`` is
-    ``NAME=TARGET`` as on the command line, or one kind for all: catalogue, candidates or equal.
+    ``sources`` is one of, or a list of: runs as ``evaluate`` takes them, addresses of engines, engine files,
+    Python functions or PyTerrier pipelines. ``queries`` are their ids or texts, ``groups``, ``qrels`` and
+    ``words`` what ``evaluate`` takes. ``target`` is ``NAME=TARGET`` as on the command line, a dict by
+    attribute, or one kind for all: catalogue, candidates or equal.
     """
     from evenrank.engines import is_engine
 
-    listed = list(sources) if isinstance(sources, (list, tuple)) else [sources]
-    files, engines = [], []
-    for one in listed:
+    files, engines, held = [], [], dict[str, Any]()
+    for one in list(sources) if isinstance(sources, (list, tuple)) else [sources]:
         if is_engine(one):
             engines.append(EngineSource(one))
         elif isinstance(one, (str, PathLike)):
             files.append(RUN.parse(fspath(one)))
         else:
-            raise ParameterError(f"an audit is of run files and engines, got {type(one).__name__}")
-    texts = [groups] if isinstance(groups, str) else list(groups)
-    aims = [target] if isinstance(target, str) else list(target)
+            held.setdefault("runs", {}).update(named_runs(one))
+    texts = [groups] if isinstance(groups, str) else groups
+    if not isinstance(texts, (list, tuple)) or not all(map(_is_written, texts)):
+        held["groups"], texts = as_groups(groups, documents), []
+    aims = [target] if isinstance(target, str) else [] if isinstance(target, Mapping) else list(target)
+    if isinstance(target, Mapping):
+        held["target"] = target
     kind = aims[0] if len(aims) == 1 and "=" not in aims[0] else None
+    paths = {"qrels": qrels, "queries": queries, "documents": documents, "words": words}
+    held |= {name: one for name, one in paths.items() if one is not None and not _is_path(one)}
+    files_named = {name: fspath(one) for name, one in paths.items() if _is_path(one)}
     known = Description(
         runs=tuple(files),
-        qrels=() if qrels is None else (QRELS.parse(fspath(qrels)),),
+        qrels=(QRELS.parse(files_named["qrels"]),) if "qrels" in files_named else (),
         groups=tuple(option for text in texts for option in groups_of(text)),
         targets=() if kind is not None else tuple(map(target_of, aims)),
-        queries=None if queries is None else fspath(queries),
-        documents=None if documents is None else DOCUMENTS.parse(fspath(documents)),
+        queries=files_named.get("queries"),
+        documents=DOCUMENTS.parse(files_named["documents"]) if "documents" in files_named else None,
+        words=files_named.get("words"),
         lexicon=lexicon,
     )
-    request = AuditRequest(known, tuple(engines), kind, depth, cutoff, keep_texts)
+    request = AuditRequest(known, tuple(engines), kind, depth, cutoff, keep_texts, held=held)
     return make_audit(request, output, now=now)
+
+
+def _is_written(group: Any) -> bool:
+    """Whether it is a field of the documents, or ``NAME=FILE``."""
+    return isinstance(group, str) and not Path(group).exists()
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, (str, PathLike))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -32,7 +32,7 @@ from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
 from evenrank.inputs.query_weights import unweighted_note
 from evenrank.io import write_run
-from evenrank.io.atomic import whole_folder
+from evenrank.io.atomic import atomic_write, whole_folder
 from evenrank.verdict import Verdict, advised, verdicts, without_verdict
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure
@@ -63,6 +63,7 @@ class AuditRequest:
     keep_texts: bool = False
     command: str = ""  # as it was typed, for the report
     project: str | None = None  # the project file that was named on the command line
+    held: Mapping[str, Any] = field(default_factory=dict)  # in memory, as ``Inputs`` takes it
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,14 @@ class Audit:
         names = (str(self.folder), str(self.folder.with_name(LATEST))) if self.linked else ("", "")
         return audit_lines(self.summary, self.folder / what, previous=self.previous, renamed=names)
 
+    def report(self, path: str | PathLike[str]) -> None:
+        """Write the report that is in the folder of the audit to another place."""
+        from evenrank.reporting.figures.style import load_altair
+
+        load_altair()  # without which there is none
+        with atomic_write(path) as file:
+            file.write((self.folder / REPORT).read_bytes())
+
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
@@ -104,9 +113,9 @@ def make_audit(
     queries: dict[str, Any] = {}
     unfinished = root / UNFINISHED
     with step("reading"):
-        read = read_known(request.known, engines=bool(request.engines))
+        read = read_known(request.known, request.held, engines=bool(request.engines))
     if request.engines:
-        queries = queries_to_ask(request.known.queries, request.known.columns)
+        queries = queries_to_ask(request.held.get("queries", request.known.queries), request.known.columns)
         texts = queries["query_texts"]
         with step("asking") as progress:
             asked = ask_all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ class ReadInputs:
     @property
     def catalogue(self) -> bool:
         """Whether the labelled documents are all that there are."""
-        return self.known.documents is not None
+        return self.known.documents is not None or self.inputs.documents is not None
 
     @property
     def of_answers(self) -> tuple[GroupsOption, ...]:
@@ -40,12 +40,13 @@ class ReadInputs:
         return tuple(group for group in self.known.groups if group.path == DOCUMENTS)
 
 
-def read_known(known: Description, *, engines: bool) -> ReadInputs:
-    """Everything but the answers of engines.
+def read_known(known: Description, held: Mapping[str, Any], *, engines: bool) -> ReadInputs:
+    """Everything but the answers of engines: what is in files, and what is ``held`` in memory.
 
     Groups are those that were asked for, else all fields of the documents that have few values.
     """
-    if known.documents is not None and not known.groups and known.words is None:
+    groups_held = "groups" in held or "words" in held
+    if known.documents is not None and not known.groups and known.words is None and not groups_held:
         known = replace(known, groups=_found_groups(known, None), notes=known.notes)
     of_answers = known.documents is None and engines
     rest = tuple(group for group in known.groups if not (of_answers and group.path == DOCUMENTS))
@@ -56,7 +57,23 @@ def read_known(known: Description, *, engines: bool) -> ReadInputs:
         targets=tuple(target for target in known.targets if target.name in named),
         queries=None if engines else known.queries,
     )
-    return ReadInputs(known, description.read())
+    inputs, further = description.read(), dict(held)
+    if runs := further.pop("runs", None):
+        inputs = inputs.with_runs({**inputs.runs, **runs})
+    queries = further.pop("queries", None)
+    if queries is not None and not engines:
+        further |= _queries_of_runs(queries, inputs)
+    return ReadInputs(known, inputs.with_known(**further))
+
+
+def _queries_of_runs(queries: Any, inputs: Inputs) -> dict[str, Any]:
+    """Those queries of a table in memory that some run answers, with their texts and weights."""
+    from evenrank.io.queries import read_queries
+
+    read = read_queries(queries)
+    found = set().union(*(run.query_ids for run in inputs.runs.values()))
+    kept = [query for query in read.distinct if query in found]
+    return {"queries": kept, "query_texts": dict(read.texts) or None, "query_weights": read.weights}
 
 
 def prepared(
@@ -69,7 +86,7 @@ def prepared(
     table = documents_of(asked)
     known, inputs = read.known, read.inputs
     of_answers = read.of_answers if table is not None else ()
-    if not known.groups and known.words is None and not read.catalogue:
+    if not known.groups and known.words is None and not (read.catalogue or inputs.groups or inputs.words):
         of_answers = _found_groups(known, table)
     runs = {**inputs.runs, **{one.name: one.run.renamed(one.name) for one in asked}}
     found: dict[str, Any] = {"groups": [*inputs.groups, *_of_answers(of_answers, known, table)]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,16 +142,16 @@ def file_name(name: str) -> str:
     return kept[:100] or "run"
 
 
-def queries_to_ask(path: str | os.PathLike[str] | None, columns: Mapping[str, str] | None) -> dict[str, Any]:
-    """What the file says of the queries to ask: their texts, why they were chosen, and their weights."""
+def queries_to_ask(queries: Any, columns: Mapping[str, str] | None) -> dict[str, Any]:
+    """What a file or a table says of the queries to ask: texts, why they were chosen, weights."""
     from evenrank.engines.asking import query_texts
     from evenrank.io.queries import query_columns, read_queries
 
-    if path is None:
+    if queries is None:
         raise ParameterError(
             "an engine needs queries to be asked: --queries FILE, with columns query and text"
         )
-    read = read_queries(path, columns=query_columns(columns))
+    read = read_queries(queries, columns=query_columns(columns))
     return {
         "query_texts": query_texts(read),
         "query_reasons": read.reasons or None,

@@ -177,7 +177,7 @@ def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
     from evenrank.auditing.preparing import read_known
     from evenrank.auditing.sources import UNFINISHED, plans, queries_to_ask
 
-    read_known(request.known, engines=bool(request.engines))  # what is wrong with the files is said here
+    read_known(request.known, {}, engines=bool(request.engines))  # what is wrong with the files is said here
     lines = []
     if request.engines:
         texts = queries_to_ask(request.known.queries, request.known.columns)["query_texts"]

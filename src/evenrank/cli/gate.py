@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.gate_shares import share_rules
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
+from evenrank.cli.verdict_lines import asked_options
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import RUN, STDIN
 
@@ -55,6 +55,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from evenrank.auditing.share_rules import share_rules
     from evenrank.comparison.gate import apply_gate
     from evenrank.comparison.gate.render import gate_table
     from evenrank.evaluation import evaluate
@@ -74,9 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     for category, part in parts.items():
         own = None if category is None else [query for block in part.blocks for query in block.query_ids]
         for now in (name for name in known.names if name != baseline):
-            rules = share_rules(
-                gate, inputs, known, now, project=arguments.project, queries=own, missing=missing
-            )
+            options = asked_options(known, arguments.project)
+            rules = share_rules(gate, inputs, now, options=options, queries=own, missing=missing)
             with Bar("comparing", "measures") as bar:
                 result = apply_gate(
                     part, gate, now=now, baseline=baseline, intervals=rules.intervals, progress=bar

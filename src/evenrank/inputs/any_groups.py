@@ -57,9 +57,7 @@ def _written(text: str, documents: Any) -> tuple[Membership, ...]:
     from evenrank.io.tables import any_table
 
     if Path(text).exists():
-        table = any_table(text, "groups", "groups")
-        assert table is not None  # a path is always a file
-        return _of_columns(text, table, Path(text).name.partition(".")[0])
+        return _of_columns(text, any_table(text, "groups", "groups"), Path(text).name.partition(".")[0])
     options = groups_of(text)
     if documents is None and any(option.path == DOCUMENTS for option in options):
         raise ParameterError(

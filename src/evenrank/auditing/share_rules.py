@@ -7,14 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.verdict_lines import asked_options
-
 if TYPE_CHECKING:
     from evenrank.attention import Attention
     from evenrank.comparison.gate import Gate, GateRule
     from evenrank.inputs import Inputs
-    from evenrank.inputs.description import Description
-    from evenrank.inputs.project import Project
     from evenrank.measures import Measure
     from evenrank.verdict import Verdict
 
@@ -30,17 +26,16 @@ class ShareRules:
 def share_rules(
     gate: Gate,
     inputs: Inputs,
-    known: Description,
     system: str,
     *,
-    project: Project | None = None,
+    options: Mapping[str, Any] | None = None,
     queries: Iterable[str] | None = None,
     missing: str | None = None,
 ) -> ShareRules:
     """The intervals of the gate's rules on shares for one run, and the verdicts in words.
 
-    Verdicts are made as an audit makes them: on all attributes together, with the target and the depth of
-    the project's audits. A rule's alpha is one less the level of its verdict.
+    Verdicts are made as an audit makes them: on all attributes together, with its ``options``, as target and
+    depth. A rule's alpha is one less the level of its verdict.
     """
     from evenrank.measures.group_share import GroupShare
     from evenrank.measures.missing import with_missing
@@ -54,7 +49,6 @@ def share_rules(
     alone = replace(without_judgements(inputs), runs={system: inputs.runs[system]})
     if queries is not None:
         alone = replace(alone, queries=tuple(dict.fromkeys(queries)))
-    options = asked_options(known, project)
     made: dict[tuple[Any, ...], dict[str, Verdict]] = {}
     intervals, lines = {}, []
     for rule in limited:
@@ -63,7 +57,7 @@ def share_rules(
             continue  # a sentence would name another share than the rule holds
         how = _cutoff(rule, alone), attention or ATTENTION, rule.alpha
         if how not in made:
-            made[how] = _verdicts(alone, how, options)
+            made[how] = _verdicts(alone, how, options or {})
         found = made[how]
         attribute = getattr(rule.measure, "attr", None)
         names = list(found) if attribute is None else [attribute]
