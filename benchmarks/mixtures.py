@@ -30,8 +30,6 @@ from evenrank.rerankers.relevant import GroupRelevance
 
 DEPTH = 100
 VALUES = ("a", "b", "c", "d", "e")
-FEW = 20  # lists of a re-ranker that solves a linear program for each; its times are scaled
-BY_PROGRAMS = {"FOE"}
 PARAMETERS = {"FA_IR": "FA_IR(protected='a')"}
 
 
@@ -119,7 +117,6 @@ def tables(queries: int, rounds: int) -> str:
         f"{queries:,} lists of {DEPTH} documents, {rounds} rounds. pytrec_eval's nDCG@10 of them takes "
         f"{peer * 1000:.0f} ms.",
     ]
-    few = make_inputs(FEW)
     for what, names, reranker in (
         ("measure", [f"{name}@{DEPTH}" for name in measure_names()], False),
         ("re-ranker", reranker_names(), True),
@@ -128,13 +125,12 @@ def tables(queries: int, rounds: int) -> str:
         lines += ["|---|---:|---:|---:|---:|"]
         left_out = []
         for name in names:
-            found = compare(name, few if name in BY_PROGRAMS else made, rounds, reranker=reranker)
+            found = compare(name, made, rounds, reranker=reranker)
             print(name, found, file=sys.stderr)
             if isinstance(found, str):
                 left_out.append(f"{name} ({found})")
                 continue
-            scale = queries / FEW if name in BY_PROGRAMS else 1
-            labels, mixtures = found["labels"] * scale, found["mixtures"] * scale
+            labels, mixtures = found["labels"], found["mixtures"]
             ratios = f"{mixtures / labels:.2g} | {mixtures / peer:.2g}"
             lines.append(f"| {name} | {labels * 1000:.1f} | {mixtures * 1000:.1f} | {ratios} |")
         if left_out:

@@ -1,19 +1,18 @@
 """Fairness of exposure: the largest utility, in expectation, of rankings that expose groups fairly.
 
-A linear programme finds a doubly stochastic matrix: the chance of each document at each rank. It is then a
-mixture of rankings (Birkhoff and von Neumann), of which one is drawn, or the most likely one taken.
+What is wanted is a mixture of rankings: the chances with which one of them is drawn. These chances solve a
+linear programme that has a row for each group and an unknown for each ranking. Nobody writes all of them
+down: the ranking that would improve a mixture most is found by sorting the documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from evenrank import attention
-from evenrank.arrays import Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter, term_of
@@ -24,7 +23,8 @@ from evenrank.rerankers.relevant import GroupRelevance
 PARITY, TREATMENT, IMPACT, TARGET = "parity", "treatment", "impact", "target"
 NO_SOLUTION = "no mixture of rankings keeps the constraint"
 ABSENT = "a group that should have exposure has no document"
-NOTHING = 1e-9  # a chance below it is a rounding error of the solver
+NOTHING = 1e-10  # what is not larger is a rounding error of the solver
+STEPS = 10_000  # of the solver at most; lists of 100 documents of five groups take about 30
 
 
 @declare
@@ -36,8 +36,9 @@ class FOE(GroupRelevance):
     average. ``treatment``: exposure in proportion to the average relevance of the group. ``impact``: the same
     for exposure times relevance, which is what is clicked. ``target``: each group gets its target share of
     all exposure. The constraint holds in expectation over draws, for the groups that the list has;
-    ``draw='likely'`` takes the most likely ranking instead, for which it need not hold. Queries without a
-    solution keep their order.
+    ``draw='likely'`` takes the most likely ranking of the mixture instead, for which it need not hold; of
+    equally likely ones the one with most relevance. Queries without a solution keep their order, and so do
+    documents that are alike in relevance and groups.
     """
 
     reference = "Singh and Joachims 2018, Fairness of exposure in rankings, KDD"
@@ -54,150 +55,128 @@ class FOE(GroupRelevance):
 
     def ordered(self, evidence: RankedEvidence, generators: Sequence[np.random.Generator]) -> list[Reordered]:
         """The mixture of a query is found once; then each repetition draws from it."""
-        mixtures, infeasible = self.mixtures(evidence)
-        old = np.where(evidence.ranked.mask, np.arange(evidence.ranked.depth), -1)  # (Q, K)
-        return [Reordered(self._drawn(old, mixtures, generator), infeasible) for generator in generators]
-
-    def _drawn(
-        self, old: Int64s, mixtures: Sequence[list[Part] | None], generator: np.random.Generator
-    ) -> Int64s:
-        places = old.copy()
-        for query, mixture in enumerate(mixtures):
-            if mixture is None:
-                continue
-            odds = np.array([part.chance for part in mixture])
-            chosen = (
-                int(np.argmax(odds))
-                if self.draw == "likely"
-                else int(generator.choice(len(odds), p=odds / odds.sum()))
-            )
-            places[query, : len(mixture[chosen].documents)] = mixture[chosen].documents
-        return places
-
-    def mixtures(
-        self, evidence: RankedEvidence
-    ) -> tuple[list[list[Part] | None], dict[str, npt.NDArray[np.bool_]]]:
-        """For each query the rankings and their chances; None where the order stays, and why."""
-        lists, target = self.lists(evidence), self.target_shares(evidence)
-        weights = self.attention.weights(evidence.ranked.depth)
+        lists, target, mask = self.lists(evidence), self.target_shares(evidence), evidence.ranked.mask
         lost = self.without_target(evidence) & (self.constraint == TARGET)
         there = lists.shares.sum(axis=1) > 0  # (Q, L)
         absent = ((target > 0) & ~there).any(axis=1) & there.any(axis=1) & (self.constraint == TARGET) & ~lost
-        unsolved = np.zeros(len(evidence), dtype=bool)
-        found: list[list[Part] | None] = []
-        for query, size in enumerate(evidence.ranked.lengths.tolist()):  # one linear programme a query
-            chances = None
-            if size > 1 and not lost[query]:
-                worth, groups = lists.worth[query, :size], lists.shares[query, :size]
-                rows = exposure_rows(self.constraint, worth, groups, target[query])
-                chances = best_chances(worth, groups, weights[:size], rows)
-                unsolved[query] = chances is None
-            found.append(None if chances is None else decompose(chances))
-        return found, {NO_TARGET: lost, ABSENT: absent, NO_SOLUTION: unsolved}
+        solvable = (evidence.ranked.lengths > 1) & ~lost
+        chances, orders = best_mixtures(
+            lists.worth[solvable],
+            exposure_rows(self.constraint, lists.worth, lists.shares, target)[solvable],
+            self.attention.weights(mask.shape[1]) * mask[solvable],
+            mask[solvable],
+        )
+        solved = solvable.copy()
+        solved[solvable] = chances.any(axis=1)
+        chances, orders = chances[solved[solvable]], orders[solved[solvable]]
+        infeasible = {NO_TARGET: lost, ABSENT: absent, NO_SOLUTION: solvable & ~solved}
+        found = []
+        for generator in generators:
+            places = np.where(mask, np.arange(mask.shape[1]), -1)  # (Q, K)
+            chosen = self._chosen(chances, generator)
+            places[solved] = np.where(mask[solved], orders[np.arange(len(orders)), chosen], -1)
+            found.append(Reordered(places, infeasible))
+        return found
 
-
-class Chances(NamedTuple):
-    """How many documents of each class of alike ones stand at each rank, in expectation."""
-
-    expected: Floats  # (C, n)
-    kinds: Int64s  # (n,): the class of a document
-
-    @property
-    def matrix(self) -> Floats:
-        """(n, n): the chance of each document at each rank, doubly stochastic."""
-        return np.asarray(self.expected[self.kinds] / np.bincount(self.kinds)[self.kinds][:, None])
-
-
-class Part(NamedTuple):
-    """One ranking of a mixture."""
-
-    chance: float
-    documents: Int64s  # (n,): the document at each rank
+    def _chosen(self, chances: Floats, generator: np.random.Generator) -> Int64s:
+        """(Q,): which ranking of each mixture."""
+        if self.draw == "likely":
+            return np.asarray(chances.round(9).argmax(axis=1))
+        below = np.cumsum(chances, axis=1)  # (Q, S)
+        return np.asarray((below <= generator.random((len(chances), 1)) * below[:, -1:]).sum(axis=1))
 
 
 def exposure_rows(constraint: str, relevance: Floats, shares: Floats, target: Floats) -> Floats:
-    """(C, n): coefficients f such that ``sum_i f_i exposure_i = 0``, for the groups that the list has."""
-    size = shares.sum(axis=0)  # (L,): documents of each group
-    there = np.flatnonzero(size > 0)
+    """(Q, K, C): what a unit of exposure of each document adds to sums that are to be 0.
+
+    There is one sum less than a list has groups: two groups are equal if their difference is 0.
+    """
+    size = shares.sum(axis=1)  # (Q, L): documents of each group
+    there = size > 0
     if constraint == TARGET:
-        wanted = target[there]
         # the groups that the list lacks cannot get their share: the others divide it
-        wanted = wanted / wanted.sum() if wanted.sum() > 0 else wanted
-        everyone = shares.sum(axis=1, keepdims=True)  # (n, 1)
-        return np.asarray((shares[:, there] - everyone * wanted).T[1:])
-    mean = (relevance @ shares)[there] / size[there]  # (G,): U(G)
-    per_document = shares[:, there] / size[there]  # (n, G)
-    if constraint in (TREATMENT, IMPACT):
-        useful = mean > 0  # to a group without relevant documents nothing is due
-        per_document = per_document[:, useful] / mean[useful]
+        wanted = target * there
+        total = wanted.sum(axis=1, keepdims=True)
+        wanted = wanted / np.where(total > 0, total, 1.0)
+        values = shares - shares.sum(axis=2, keepdims=True) * wanted[:, None]  # (Q, K, L)
+        reference = np.zeros_like(values[:, :, :1])
+    else:
+        values = shares / np.where(there, size, 1.0)[:, None]
+        if constraint in (TREATMENT, IMPACT):
+            mean = np.einsum("qk,qkl->ql", relevance, values)  # U(G)
+            there &= mean > 0  # to a group without relevant documents nothing is due
+            values = values / np.where(there, mean, 1.0)[:, None]
         if constraint == IMPACT:
-            per_document = per_document * relevance[:, None]
-    return np.asarray((per_document[:, 1:] - per_document[:, :1]).T)
+            values = values * relevance[:, :, None]
+        reference = np.take_along_axis(values, there.argmax(axis=1)[:, None, None], axis=2)  # (Q, K, 1)
+    others = np.argsort(~there, axis=1, kind="stable")[:, 1 : there.sum(axis=1).max(initial=1)]  # (Q, C)
+    rows = np.take_along_axis(values, others[:, None], axis=2) - reference
+    return np.asarray(rows * np.take_along_axis(there, others, axis=1)[:, None])
 
 
-def best_chances(relevance: Floats, shares: Floats, weights: Floats, rows: Floats) -> Chances | None:
-    """The doubly stochastic matrix of largest utility that keeps ``rows``; None where there is none.
+def best_mixtures(worth: Floats, rows: Floats, weights: Floats, mask: Bools) -> tuple[Floats, Int64s]:
+    """The mixtures of largest expected utility for which all sums are 0: chances (Q, S), rankings (Q, S, K).
 
-    Documents of equal relevance and equal shares may change places without any loss, so the programme
-    has one row for all of them.
+    ``worth`` (Q, K) and ``rows`` (Q, K, C) say what a unit of exposure of each document adds to the utility
+    and to the sums; ``weights`` (Q, K) is the exposure at each rank. Chances are 0 where no mixture will do.
+
+    The rankings of a mixture are in the order of their utility. S is C + 1, since as many rankings suffice.
+
+    The simplex method finds them. For the current mixture it knows what a unit of each sum costs; the ranking
+    by worth less these costs is the one that improves it most (Dantzig and Wolfe, Decomposition principle
+    for linear programs, 1960). It starts with the ranking by worth and, for each sum, a remainder that makes
+    it 0. As long as there are remainders they are what is reduced. All queries take a step at a time; those
+    that are done rest.
     """
-    import scipy.sparse  # which takes a third of a second, and few commands need it
-    from scipy.optimize import linprog
-
-    size = len(relevance)
-    _, first, kinds, counts = np.unique(
-        np.column_stack([relevance, shares]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-    )
-    kinds = kinds.ravel()
-    classes = len(counts)
-    # X (classes, n): how many documents of a class stand at a rank, in expectation
-    of_class = scipy.sparse.kron(scipy.sparse.identity(classes), np.ones((1, size)))  # (classes, classes n)
-    of_rank = scipy.sparse.kron(np.ones((1, classes)), scipy.sparse.identity(size))  # (n, classes n)
-    exposure = scipy.sparse.csr_matrix(
-        np.einsum("rc,j->rcj", rows[:, first], weights).reshape(len(rows), classes * size)
-    )
-    solved = linprog(
-        -np.outer(relevance[first], weights).ravel(),
-        A_eq=scipy.sparse.vstack([of_class, of_rank, exposure]),
-        b_eq=np.concatenate([counts, np.ones(size), np.zeros(len(rows))]),
-        bounds=(0, 1),
-        method="highs",
-    )
-    if solved.status != 0:
-        return None
-    return Chances(np.maximum(solved.x.reshape(classes, size), 0.0), kinds)
-
-
-def decompose(chances: Chances) -> list[Part]:
-    """Rankings and their chances whose mixture has these expectations, up to rounding (Birkhoff).
-
-    Documents that are alike are not told apart: they stand in the order in which they stood.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    left = chances.expected.copy()  # (C, n)
-    kinds = chances.kinds
-    parts: list[Part] = []
-    for _ in range(left.size):  # each time one entry at least becomes 0
-        open_to = np.where(left > NOTHING, left, -float(len(kinds)))[kinds]  # (n, n)
-        documents, ranks = linear_sum_assignment(open_to, maximize=True)
-        chance = float(left[kinds[documents], ranks].min())
-        if chance <= NOTHING:
+    count, depth, sums = rows.shape
+    # documents by worth, equal ones as they stood: so stand those whose worth less costs is equal, too
+    places = np.argsort(np.where(mask, -worth, np.inf), axis=1, kind="stable")  # (Q, K)
+    scale = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+    rows = rows / np.where(scale > 0, scale, 1.0)
+    effects = np.concatenate([rows, worth[:, :, None]], axis=2)  # (Q, K, C + 1): on sums and utility
+    effects = np.take_along_axis(np.where(mask[:, :, None], effects, 0.0), places[:, :, None], axis=1)
+    padding = ~np.take_along_axis(mask, places, axis=1)
+    orders = np.tile(np.arange(depth), (count, sums + 1, 1))  # (Q, S, K)
+    first = np.einsum("qkc,qk->qc", effects, weights)
+    # a column for each remainder, then one for the ranking: its effects on the sums, and 1 for its chance
+    basis = np.tile(np.eye(sums + 1), (count, 1, 1))  # (Q, C + 1, S)
+    basis[:, range(sums), range(sums)] = np.where(first[:, :sums] > 0, -1.0, 1.0)
+    basis[:, :sums, sums] = first[:, :sums]
+    utility = np.zeros((count, sums + 1))  # (Q, S)
+    utility[:, sums] = first[:, sums]
+    remainder = np.tile(np.arange(sums + 1) < sums, (count, 1))  # (Q, S)
+    chances = np.zeros((count, sums + 1))
+    active = np.arange(count)
+    for _ in range(STEPS):
+        inverse = np.linalg.inv(basis[active])
+        amounts = np.maximum(inverse[:, :, sums], 0.0)  # (A, S)
+        left = remainder[active]
+        unmet = (amounts * left).sum(axis=1) > NOTHING  # (A,): some sums are not 0 yet
+        chances[active] = np.where(unmet[:, None] | left, 0.0, amounts)
+        value = np.where(unmet[:, None], -left.astype(float), utility[active])
+        costs = np.einsum("as,asc->ac", value, inverse)  # (A, C + 1); the last is what the mixture has
+        price = np.where(unmet[:, None], 0.0, effects[active, :, sums])  # (A, K)
+        for row in range(sums):  # not as a product of matrices, which may round equal documents differently
+            price = price - costs[:, row, None] * effects[active, :, row]
+        order = np.argsort(np.where(padding[active], np.inf, -price), axis=1, kind="stable")
+        entering = np.einsum(
+            "akc,ak->ac", np.take_along_axis(effects[active], order[:, :, None], axis=1), weights[active]
+        )
+        gain = np.where(unmet, 0.0, entering[:, sums]) - costs[:, sums]
+        gain -= (costs[:, :sums] * entering[:, :sums]).sum(axis=1)
+        better = gain > NOTHING * np.maximum(1.0, np.abs(entering[:, sums]))
+        if not better.any():
             break
-        left[kinds[documents], ranks] -= chance
-        order = np.empty(len(kinds), dtype=np.int64)
-        order[ranks] = documents
-        parts.append(Part(chance, in_old_order(order, kinds)))
-    return parts
-
-
-def in_old_order(documents: Int64s, kinds: Int64s) -> Int64s:
-    """The ranking with documents that are alike in the order in which they stood."""
-    slots = np.lexsort((np.arange(len(documents)), kinds[documents]))  # ranks, class after class
-    order = np.empty_like(documents)
-    order[slots] = np.lexsort((np.arange(len(kinds)), kinds))
-    return order
+        column = np.concatenate([entering[:, :sums], np.ones((len(active), 1))], axis=1)
+        change = np.einsum("asc,ac->as", inverse, column)  # what leaves for a unit of what enters
+        ratio = np.divide(amounts, change, out=np.full(change.shape, np.inf), where=change > NOTHING)
+        ratio[left & ~unmet[:, None] & (np.abs(change) > NOTHING)] = -1.0  # a remainder of 0 must stay 0
+        leaving = ratio.argmin(axis=1)
+        active, leaving, order = active[better], leaving[better], order[better]
+        basis[active, :, leaving] = column[better]
+        utility[active, leaving] = entering[better, sums]
+        orders[active, leaving] = order
+        remainder[active, leaving] = False
+    best_first = np.argsort(-utility, axis=1, kind="stable")  # (Q, S)
+    orders = np.take_along_axis(places[:, None], orders, axis=2)
+    return np.take_along_axis(chances, best_first, 1), np.take_along_axis(orders, best_first[:, :, None], 1)
