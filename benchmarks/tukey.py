@@ -7,8 +7,8 @@ describes the test as a loop: in every trial shuffle the values of each topic am
 largest and the smallest mean, and count for every pair whether they lie as far apart as the pair does. Three
 loops do just that: in plain Python with the shuffle of its library; in plain Python on the random numbers
 that ours draws, whose p-values must be equal to ours to the last bit, or nothing is reported; and over trials
-in Python with numpy inside a trial, as one would write it for speed. Ours is timed after its first call. All
-use one thread, and what is timed is the processor's time: others may be at work on the machine.
+in Python with numpy inside a trial, as one would write it for speed. All use one thread, and what is timed is
+the processor's time: others may be at work on the machine.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def with_numpy(values: Any) -> Any:
     return p_values(counts.tolist())
 
 
-def ours(values: Any, *, compiled: bool) -> Any:
-    return randomised_tukey_hsd(values, trials=TRIALS, seed=SEED, compiled=compiled).p_values
+def ours(values: Any) -> Any:
+    return randomised_tukey_hsd(values, trials=TRIALS, seed=SEED).p_values
 
 
 def timed(action: Callable[[], Any]) -> tuple[float, Any]:
@@ -127,28 +127,25 @@ def measure(rounds: int) -> dict[str, float]:
         "plain loop": lambda: with_the_library(values),
         "plain loop, our random numbers": lambda: with_our_draws(values, places),
         "loop over trials, numpy inside": lambda: with_numpy(values),
-        "ours, numpy": lambda: ours(values, compiled=False),
-        "ours, numba": lambda: ours(values, compiled=True),
+        "ours": lambda: ours(values),
     }
-    first, _ = timed(ways["ours, numba"])
     times: dict[str, list[float]] = {}
     for number in range(rounds):
         found = {}
         for name, action in ways.items():
-            for _ in range(5 if name.startswith("ours") else 1):
+            for _ in range(5 if name == "ours" else 1):
                 seconds, found[name] = timed(action)
                 times.setdefault(name, []).append(seconds)
         check(found)
         print(number, {name: f"{row[-1]:.3f}" for name, row in times.items()}, file=sys.stderr)
-    return {name: statistics.median(row) for name, row in times.items()} | {"first call": first}
+    return {name: statistics.median(row) for name, row in times.items()}
 
 
 def check(found: dict[str, Any]) -> None:
     """Equal shuffles give equal p; others come as near as 5,000 trials do."""
-    true = found["ours, numba"]
-    for name in ("plain loop, our random numbers", "ours, numpy"):
-        if not np.array_equal(found[name], true):
-            raise SystemExit(f"{name}: other p-values for the same shuffles")
+    true = found["ours"]
+    if not np.array_equal(found["plain loop, our random numbers"], true):
+        raise SystemExit("other p-values for the same shuffles")
     error = np.sqrt(2 * true * (1 - true) / TRIALS)
     for name in ("plain loop", "loop over trials, numpy inside"):
         if (np.abs(found[name] - true) > 5 * error + 5 / TRIALS).any():
@@ -156,18 +153,9 @@ def check(found: dict[str, Any]) -> None:
 
 
 def page(found: dict[str, float]) -> str:
-    fastest = found["ours, numba"]
-    rows = ["| | time | of ours, numba |", "|---|---|---|"]
+    rows = ["| | time | of ours |", "|---|---|---|"]
     for name, seconds in found.items():
-        if name != "first call":
-            rows.append(f"| {name} | {seconds * 1000:,.0f} ms | {seconds / fastest:,.0f} |")
-    plain = found["plain loop"] / found["ours, numpy"]
-    rows += [
-        "",
-        f"Without numba ours is {plain:.0f} times as fast as the plain loop. The first call with numba in a "
-        f"process took {found['first call'] * 1000:,.0f} ms: the compiler is loaded once, and what it "
-        "compiled is kept on disk.",
-    ]
+        rows.append(f"| {name} | {seconds * 1000:,.0f} ms | {seconds / found['ours']:,.0f} |")
     return "\n".join(rows) + "\n"
 
 

@@ -14,7 +14,7 @@ from drawn import made
 
 from evenrank import EvenrankError, Lexicon, Run, Scores, WordCounts, compare, origin, parse_measure, select
 from evenrank.comparison.gate import Gate, GateRule, apply_gate
-from evenrank.stats.seme import seme
+from evenrank.study.seme import seme
 
 Evenrank = Callable[..., SimpleNamespace]
 

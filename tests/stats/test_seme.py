@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from evenrank.errors import DataError, InputTypeError
-from evenrank.stats.seme import seme
+from evenrank.study.seme import seme
 
 
 def trials(count: int = 60, effect: float = 0.5, seed: int = 0) -> dict[str, Any]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,16 +16,6 @@ from hypothesis import strategies as st
 
 from evenrank import ParameterError, compare
 from evenrank.comparison import Comparison
-
-
-@pytest.fixture(params=["numpy", pytest.param("numba", marks=pytest.mark.needs("numba"))])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Few values are shuffled by compiled code only where the compiler is loaded already."""
-    if request.param == "numba":
-        import numba  # noqa: F401
-    else:
-        monkeypatch.delitem(sys.modules, "numba", raising=False)
-    return request.param
 
 
 def random_values(queries: int, systems: int, seed: int = 0) -> np.ndarray:
@@ -61,7 +49,7 @@ def exact_p_values(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_p_is_the_share_of_all_shuffles(seed: int, way: str) -> None:
+def test_p_is_the_share_of_all_shuffles(seed: int) -> None:
     """60,000 trials of 12 values are more than are drawn at once."""
     values = np.random.default_rng(seed).integers(0, 5, (4, 3)) / 4 + [0.0, 0.2, 0.6]
     exact = exact_p_values(values)
@@ -71,23 +59,12 @@ def test_p_is_the_share_of_all_shuffles(seed: int, way: str) -> None:
     assert (np.abs(found - exact) <= 6 * error + 2 / trials).all()
 
 
-def test_every_order_is_as_likely(way: str) -> None:
+def test_every_order_is_as_likely() -> None:
     """The second query says which places are the last and the first, the first query who stands there."""
     values = np.array([[0.0, 1.0, 3.0, 7.0], [0.0, 100.0, 1000.0, 10000.0]])
     exact, trials = exact_p_values(values), 30_000
     found = tukey(values, trials, seed=11).p_values
     assert (np.abs(found - exact) <= 6 * np.sqrt(exact * (1 - exact) / trials) + 2 / trials).all()
-
-
-@pytest.mark.needs("numba")
-@pytest.mark.parametrize(("shape", "trials"), [((1, 2), 50), ((7, 30), 300), ((6, 5), 40_000)])
-def test_both_ways_agree(shape: tuple[int, int], trials: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last of these is drawn in chunks."""
-    import numba  # noqa: F401
-
-    fast = tukey(random_values(*shape), trials, 3).p_values
-    monkeypatch.delitem(sys.modules, "numba")
-    np.testing.assert_array_equal(fast, tukey(random_values(*shape), trials, 3).p_values)
 
 
 def test_later_chunks_draw_anew() -> None:
@@ -115,7 +92,7 @@ def test_p_is_a_count_over_the_trials() -> None:
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(0.1, 0.7), (1 / 3, 0.0), (1e6 / 3, 1e8 / 3)])
-def test_means_that_differ_by_rounding_are_equal(scale: float, offset: float, way: str) -> None:
+def test_means_that_differ_by_rounding_are_equal(scale: float, offset: float) -> None:
     """Whole numbers have many equal means, found exactly; the same numbers scaled must have as many."""
     whole = np.random.default_rng(2).integers(0, 4, (7, 4)).astype(float)
     exact, found = (tukey(values, 2000).p_values for values in (whole, whole * scale + offset))
@@ -185,7 +162,7 @@ def test_the_same_gap_on_every_query_has_an_infinite_effect() -> None:
     assert hsd.effect_sizes[2].tolist() == [math.inf, 0.0, 0.0]
 
 
-def test_one_query_proves_nothing(way: str) -> None:
+def test_one_query_proves_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         hsd = tukey([[0.1, 0.9, 0.5]], 50)

@@ -19,8 +19,8 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.scores import Scores
 from evenrank.scores.files import FilePath
+from evenrank.stats.corrections import discriminative_power_curve
 from evenrank.stats.correlation import CorrelationMatrix, correlation_matrix
-from evenrank.stats.power import discriminative_power_curve
 from evenrank.stats.tukey import TRIALS, Conclusion, TukeyHSD, conclusions, randomised_tukey_hsd
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenrank.stats.power import discriminative_power
+from evenrank.stats.corrections import discriminative_power
 from evenrank.stats.tukey import TRIALS, conclusions
 from evenrank.tables import Interval, Record, Table, number, p_value
 

@@ -25,7 +25,7 @@ from evenrank.rerankers.registry import describe
 from evenrank.scores import Scores
 from evenrank.scores.notes import INFORMED, INFORMED_MEANS
 from evenrank.stats.difference import DifferenceInterval
-from evenrank.stats.pareto import pareto_front
+from evenrank.stats.selection import pareto_front
 from evenrank.tables import Column, Table, Value
 
 MARK = "*"

@@ -13,9 +13,19 @@ from evenrank.arrays import Floats
 from evenrank.comparison.measure_table import MeasureTable
 from evenrank.errors import ParameterError
 from evenrank.stats.corrections import CORRECTIONS, correct
-from evenrank.stats.effects import EffectSizes, WinTieLoss, effect_sizes, win_tie_loss
-from evenrank.stats.paired import PairedTest, paired_t, paired_t_rows, sign_flip, wilcoxon
-from evenrank.stats.pairs import gains_of_rows, paired_differences
+from evenrank.stats.paired import (
+    EffectSizes,
+    PairedTest,
+    WinTieLoss,
+    effect_sizes,
+    gains_of_rows,
+    paired_differences,
+    paired_t,
+    paired_t_rows,
+    sign_flip,
+    wilcoxon,
+    win_tie_loss,
+)
 
 TESTS: Mapping[str, Callable[[Any], PairedTest]] = {
     "t": paired_t,
@@ -108,7 +118,7 @@ def verdicts_of(
 def _tested(gains: Floats, test: str, seed: int) -> tuple[Floats, Floats]:
     """(L,) twice: the mean of each row, and its p-value; NaN is left out of a row."""
     if test == "t":
-        return paired_t_rows(gains)
+        return paired_t_rows(gains)[:2]
     options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
     rows = [row[np.isfinite(row)] for row in gains]
     means = [float(row.mean()) if len(row) else 0.0 for row in rows]

@@ -17,7 +17,7 @@ from evenrank.grammar import REFUSED, expression
 from evenrank.inputs import Inputs, Known
 from evenrank.measures import Direction, Measure, parse_measures
 from evenrank.rerankers import Chain, Reranker, parse_reranker, rerank
-from evenrank.stats.pareto import pareto_front
+from evenrank.stats.selection import pareto_front
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike

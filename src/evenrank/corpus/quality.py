@@ -20,7 +20,7 @@ from evenrank.errors import DataError, Problem
 from evenrank.io.atomic import atomic_write
 from evenrank.io.table_files import read_named_rows
 from evenrank.stats.intervals import mean_interval
-from evenrank.stats.reliability import krippendorff_alpha
+from evenrank.stats.raters import ordinal_alpha
 from evenrank.tables import Interval, Table
 from evenrank.tables.records import delimited, of_cell
 
@@ -210,7 +210,7 @@ def agreement_rows(ratings: Ratings) -> list[tuple[str, int, float, float, float
                 len(shared),
                 float((gaps == 0).mean()),
                 float((gaps <= 1).mean()),
-                krippendorff_alpha(shared),
+                ordinal_alpha(shared),
             )
         )
     return rows

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from evenrank.errors import DataError, few
 from evenrank.queryset.sampling import LoggedQuery
-from evenrank.stats.binomial import clopper_pearson
 from evenrank.stats.student import student_quantile
 
 
@@ -77,6 +76,25 @@ def estimate(drawn: Sequence[LoggedQuery], kept: Mapping[str, bool]) -> Estimate
     found = sum(one.kept for one in strata.values())
     low, high = max(low, found / population), min(high, 1 - (n - found) / population)
     return Estimate(share, min(low, share), max(high, share), n, population)
+
+
+def clopper_pearson(share: float, trials: float) -> tuple[float, float]:
+    """The 95% interval: shares under which a result as extreme as this one is not too unlikely.
+
+    ``trials`` may be any number > 0, such as an effective sample size. Reference: Clopper and Pearson, The
+    use of confidence or fiducial limits illustrated in the case of the binomial, 1934.
+
+    >>> [round(limit, 4) for limit in clopper_pearson(0.0, 100)]
+    [0.0, 0.0362]
+    """
+    from scipy.special import betaincinv
+
+    if math.isinf(trials):
+        return share, share
+    hits, misses, tail = share * trials, (1 - share) * trials, 0.025
+    low = float(betaincinv(hits, misses + 1, tail)) if share > 0 else 0.0
+    high = float(betaincinv(hits + 1, misses, 1 - tail)) if share < 1 else 1.0
+    return low, high
 
 
 def _strata(drawn: Sequence[LoggedQuery], kept: Mapping[str, bool]) -> dict[str, _Stratum]:

@@ -1,19 +1,21 @@
-"""Several tests at once: p-values adjusted so that they can be read against one alpha.
+"""Several tests at once: p-values adjusted to be read against one alpha, and how many pairs they tell apart.
 
-A p-value that is NaN belongs to a test that was not made: it stays NaN and does not count. The shape of the
-input is kept; all of its numbers are one family.
+A p-value that is NaN belongs to a test that was not made: it stays NaN and does not count. What is adjusted
+keeps its shape; all of its numbers are one family.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, UnknownNameError
+from evenrank.errors import DataError, ParameterError, UnknownNameError
 
 
 def uncorrected(p_values: npt.ArrayLike) -> Floats:
@@ -84,7 +86,8 @@ def _adjust(p_values: npt.ArrayLike, rule: Callable[[Floats], Floats]) -> Floats
     given = np.asarray(p_values, dtype=np.float64)
     known = ~np.isnan(given)
     if ((given < 0) | (given > 1)).any():
-        raise DataError("p-values lie between 0 and 1; these do not: " + _outside(given))
+        outside = given[(given < 0) | (given > 1)].tolist()
+        raise DataError(f"p-values lie between 0 and 1; these do not: {', '.join(map(str, outside[:3]))}")
     family = given[known]
     order = np.argsort(family, kind="stable")
     adjusted = np.empty(len(family))
@@ -94,5 +97,40 @@ def _adjust(p_values: npt.ArrayLike, rule: Callable[[Floats], Floats]) -> Floats
     return answer
 
 
-def _outside(given: Floats) -> str:
-    return ", ".join(map(str, given[(given < 0) | (given > 1)].tolist()[:3]))
+class Power(NamedTuple):
+    """How many of the pairs differ significantly; ``share`` is NaN where there is no pair."""
+
+    significant: int
+    pairs: int
+    share: float
+
+
+def discriminative_power_curve(p_values: npt.ArrayLike) -> Floats:
+    """The p-values of all pairs, largest first: achieved significance level against the number of pairs.
+
+    ``p_values`` is square, systems by systems; those above the diagonal are read. The lower the curve, the
+    more a measure discriminates. NaN is left out. Reference: Sakai, Evaluating evaluation metrics based on
+    the bootstrap, 2006, there with the axes as in Fig. 2 of gfr-2022.
+
+    >>> discriminative_power_curve([[1.0, 0.2, 0.3], [0.2, 1.0, 0.4], [0.3, 0.4, 1.0]]).tolist()
+    [0.4, 0.3, 0.2]
+    """
+    square = np.asarray(p_values, dtype=np.float64)
+    if square.ndim != 2 or square.shape[0] != square.shape[1]:
+        raise DataError(f"pairs are read from a square matrix, systems by systems; got shape {square.shape}")
+    p = square[np.triu_indices(len(square), 1)]
+    ordered: Floats = np.sort(p[~np.isnan(p)])[::-1]
+    return ordered
+
+
+def discriminative_power(p_values: npt.ArrayLike, *, alpha: float = 0.05) -> Power:
+    """How many pairs have ``p < alpha``: gfr-2022 reports 78 of 210, 37%, for D#-nDCG.
+
+    >>> discriminative_power([[1.0, 0.01, 0.3], [0.01, 1.0, 0.4], [0.3, 0.4, 1.0]])
+    Power(significant=1, pairs=3, share=0.3333333333333333)
+    """
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be between 0 and 1, as 0.05; got {alpha!r}")
+    curve = discriminative_power_curve(p_values)
+    significant = int((curve < alpha).sum())
+    return Power(significant, len(curve), significant / len(curve) if len(curve) else math.nan)

@@ -18,10 +18,8 @@ import numpy.typing as npt
 from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.stats.intervals import ConfidenceInterval, check_level
-from evenrank.stats.kendall_recursion import without_ties
-from evenrank.stats.orders import MOST, concordances, exact_p, over_orders, product_moments
-from evenrank.stats.pairs import FinitePairs, finite_pairs
-from evenrank.stats.rank_orders import MOST_RANKED, exact_rank_p
+from evenrank.stats.orders import MOST, MOST_RANKED, concordances, exact_p, exact_rank_p, product_moments
+from evenrank.stats.paired import FinitePairs, finite_pairs
 from evenrank.stats.ties import slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
@@ -72,9 +70,13 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
-    r = _product_moment(pairs.first, pairs.second)
-    n = len(pairs.first)
-    return _with_p(r, _fisher(r, n, level, 3, 1.0), pairs.first, pairs.second, _dropped(pairs))
+    one, two, n = pairs.first, pairs.second, len(pairs.first)
+    r = _clipped(float(product_moments(one, two[None])[0]))
+    interval = _fisher(r, n, level, 3, 1.0)
+    if n > MOST:
+        return Correlation(r, interval, _p_by_t(r, n), n, _dropped(pairs), None, "t")
+    p_value, least = exact_p(one, two, product_moments)
+    return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
 
 
 def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
@@ -87,13 +89,13 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
-    first, second = tied_ranks(pairs.first), tied_ranks(pairs.second)
-    r, n = _product_moment(first, second), len(pairs.first)
+    one, two, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
+    r = _clipped(float(product_moments(one, two[None])[0]))
     interval = _fisher(r, n, level, 3, 1 + r * r / 2)
-    if MOST < n <= MOST_RANKED:
-        p_value, least = exact_rank_p(first, second)
-        return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
-    return _with_p(r, interval, first, second, _dropped(pairs))
+    if n > MOST_RANKED:
+        return Correlation(r, interval, _p_by_t(r, n), n, _dropped(pairs), None, "t")
+    p_value, least = exact_rank_p(one, two)
+    return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
 
 
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
@@ -109,24 +111,20 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     pairs = finite_pairs(first, second)
     if (early := _undefined(pairs, level)) is not None:
         return early
-    first, second, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
-    ties = len(np.unique(first)) < n or len(np.unique(second)) < n
-    exact = not ties and n <= RECURSION
-    if exact:
-        tau, p_value = without_ties(first, second)
-    else:
-        from scipy.stats import kendalltau
+    from scipy.stats import kendalltau
 
-        tau, p_value = kendalltau(first, second, method="asymptotic")
+    one, two, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
+    ties = len(np.unique(one)) < n or len(np.unique(two)) < n
+    method = EXACT if not ties and n <= RECURSION else "asymptotic"
+    tau, p_value = kendalltau(one, two, method=method)
+    least = 2 / math.factorial(n) if method == EXACT else 0.0
+    if ties and n <= MOST:
+        p_value, least = exact_p(one, two, concordances)
+        method = EXACT
     value = _clipped(float(tau))
     interval = kendall_interval(value, n, level=level)
-    if n <= MOST:
-        orders = over_orders(first, second, concordances)
-        p_value, least = exact_p(float(concordances(first, second[None])[0]), orders)
-        return Correlation(value, interval, p_value, n, _dropped(pairs), None, EXACT, least)
-    least = 2 / math.factorial(n) if exact else 0.0
-    method = EXACT if exact else "normal"
-    return Correlation(value, interval, float(p_value), n, _dropped(pairs), None, method, least)
+    name = EXACT if method == EXACT else "normal"
+    return Correlation(value, interval, float(p_value), n, _dropped(pairs), None, name, least)
 
 
 def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> ConfidenceInterval:
@@ -219,27 +217,11 @@ def _dropped(pairs: FinitePairs) -> int:
     return pairs.undefined + pairs.infinite
 
 
-def _product_moment(first: Floats, second: Floats) -> float:
-    one, two = first - first.mean(), second - second.mean()
-    one, two = one / np.abs(one).max(), two / np.abs(two).max()  # squares of very large or small numbers fit
-    return _clipped(float(one @ two / math.sqrt(float(one @ one) * float(two @ two))))
-
-
 def _clipped(value: float) -> float:
     """A coefficient that is 1, -1 or 0 but for rounding is 1, -1 or 0."""
     if abs(value) >= 1 - 1e-14:
         return math.copysign(1.0, value)
     return value if abs(value) > 1e-15 else 0.0
-
-
-def _with_p(
-    r: float, interval: ConfidenceInterval, first: Floats, second: Floats, dropped: int
-) -> Correlation:
-    n = len(first)
-    if n > MOST:
-        return Correlation(r, interval, _p_by_t(r, n), n, dropped, None, "t")
-    p_value, least = exact_p(r, over_orders(first, second, product_moments))
-    return Correlation(r, interval, p_value, n, dropped, None, EXACT, least)
 
 
 def _p_by_t(r: float, n: int) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evenrank.arrays import Floats
 from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
 from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
-from evenrank.stats.pairs import finite_pairs, paired_differences
+from evenrank.stats.paired import finite_pairs, paired_differences
 from evenrank.stats.weights import weighted_mean
 
 

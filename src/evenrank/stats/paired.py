@@ -1,4 +1,4 @@
-"""Is one system better than another on the same queries? Three paired tests on the differences.
+"""Is one system better than another on the same queries, and by how much? Paired tests and effect sizes.
 
 All take the differences of ``paired_differences``. Where all of them are 0 the systems are identical and p
 is 1. A p-value that cannot be had is NaN, with the reason.
@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.student import student_tails
 from evenrank.stats.ties import TOLERANCE, tie_sizes, tied_ranks
 
 EXACT_RANKS = 50  # nonzero differences up to which the signed-rank distribution is exact
@@ -25,6 +24,66 @@ _NUMBERS_AT_ONCE = 1 << 20
 IDENTICAL = "identical"
 NO_PAIRS = "no pair of defined values"
 ONE_PAIR = "one pair has no variance"
+
+
+class FinitePairs(NamedTuple):
+    """The pairs in which both values are finite, and how many others there were."""
+
+    first: Floats  # (n,)
+    second: Floats  # (n,)
+    undefined: int  # pairs with NaN in them
+    infinite: int  # other pairs with an infinite value
+
+
+class Differences(NamedTuple):
+    """What the first gains over the second, query by query, and how many queries it is not known for."""
+
+    values: Floats  # (n,)
+    undefined: int
+    infinite: int
+
+
+def finite_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> FinitePairs:
+    """Drop the pairs that an undefined or an infinite value spoils, and count them.
+
+    >>> pairs = finite_pairs([1.0, np.nan, 3.0, np.inf], [1.0, 2.0, 2.0, np.nan])
+    >>> pairs.first.tolist(), pairs.undefined, pairs.infinite
+    ([1.0, 3.0], 2, 0)
+    """
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.ndim != 1 or one.shape != two.shape:
+        raise DataError(
+            f"pairs need two lists of one length, in the same order of queries; got shapes "
+            f"{one.shape} and {two.shape}"
+        )
+    undefined = np.isnan(one) | np.isnan(two)
+    infinite = (np.isinf(one) | np.isinf(two)) & ~undefined
+    kept = ~(undefined | infinite)
+    return FinitePairs(one[kept], two[kept], int(undefined.sum()), int(infinite.sum()))
+
+
+def paired_differences(
+    first: npt.ArrayLike, second: npt.ArrayLike, *, lower_is_better: bool = False
+) -> Differences:
+    """``first - second`` for the pairs that count; positive where the first is better.
+
+    A difference within ``1e-12 max(1, |first|, |second|)`` is 0: values that were summed in another order
+    are not different values.
+
+    >>> paired_differences([0.1 + 0.2, 0.5], [0.3, 0.25], lower_is_better=True).values.tolist()
+    [0.0, -0.25]
+    """
+    one, two, undefined, infinite = finite_pairs(first, second)
+    return Differences(gains_of_rows(one, two, lower_is_better=lower_is_better), undefined, infinite)
+
+
+def gains_of_rows(first: Floats, second: Floats, *, lower_is_better: bool = False) -> Floats:
+    """``paired_differences`` of any number of rows (L, n) at once; NaN where a pair does not count."""
+    with np.errstate(invalid="ignore"):
+        gains = second - first if lower_is_better else first - second
+    scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+    counts = np.isfinite(first) & np.isfinite(second)
+    return np.where(counts, np.where(np.abs(gains) <= TOLERANCE * scale, 0.0, gains), np.nan)
 
 
 class PairedTest(NamedTuple):
@@ -52,17 +111,12 @@ def paired_t(differences: npt.ArrayLike) -> PairedTest:
         return early
     if n == 1:
         return PairedTest(math.nan, math.nan, n, "t", ONE_PAIR)
-    mean, deviation = float(d.mean()), float(d.std(ddof=1))
-    if deviation <= TOLERANCE * abs(mean):
-        statistic = math.copysign(math.inf, mean)
-    else:
-        statistic = mean / (deviation / math.sqrt(n))
-    below, above = student_tails(statistic, n - 1)
-    return PairedTest(statistic, _two_sided(below, above), n, "t")
+    _, p_value, statistic = paired_t_rows(d[None])
+    return PairedTest(float(statistic[0]), float(p_value[0]), n, "t")
 
 
-def paired_t_rows(differences: Floats) -> tuple[Floats, Floats]:
-    """``paired_t`` of many rows (L, n), NaN left out: the mean and the two-sided p-value of each."""
+def paired_t_rows(differences: Floats) -> tuple[Floats, Floats, Floats]:
+    """``paired_t`` of many rows (L, n), NaN left out: the mean, the two-sided p-value and t of each."""
     from scipy.special import stdtr
 
     there = np.isfinite(differences)
@@ -75,7 +129,7 @@ def paired_t_rows(differences: Floats) -> tuple[Floats, Floats]:
     statistic = np.where(constant, np.copysign(np.inf, mean), mean / error)
     p = np.minimum(1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(statistic)))
     p = np.where(d.any(axis=1), np.where(n > 1, p, np.nan), 1.0)
-    return mean, np.where(n > 0, p, np.nan)
+    return mean, np.where(n > 0, p, np.nan), statistic
 
 
 def wilcoxon(differences: npt.ArrayLike) -> PairedTest:
@@ -142,6 +196,69 @@ def sign_flip(differences: npt.ArrayLike, *, resamples: int = RESAMPLES, seed: i
         sums = np.take_along_axis(sums_of_eight, signs, axis=1).sum(axis=0)  # (B,)
         count += _as_extreme(sums, total, room)
     return PairedTest(mean, (count + 1) / (resamples + 1), len(d), "sampled")
+
+
+class WinTieLoss(NamedTuple):
+    """On how many queries the first is better, as good, worse."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+class EffectSizes(NamedTuple):
+    """Effect sizes of paired differences. ``reason`` says why one of them is NaN."""
+
+    mean: float
+    cohen_dz: float
+    rank_biserial: float
+    superiority: float
+    n: int
+    reason: str | None = None
+
+
+def win_tie_loss(differences: npt.ArrayLike) -> WinTieLoss:
+    """Count the signs; a difference of at most 1e-12, either way, is a tie.
+
+    >>> win_tie_loss([0.2, 0.0, -0.1, 0.3])
+    WinTieLoss(wins=2, ties=1, losses=1)
+    """
+    d = _checked(differences)
+    wins, losses = int((d > TOLERANCE).sum()), int((d < -TOLERANCE).sum())
+    return WinTieLoss(wins, len(d) - wins - losses, losses)
+
+
+def effect_sizes(differences: npt.ArrayLike) -> EffectSizes:
+    """Cohen's ``d_z = mean(d) / sd(d)``, the rank-biserial correlation and the superiority of the first.
+
+    Rank-biserial is ``(W+ - W-) / (W+ + W-)`` of the signed ranks (Kerby, The simple difference formula,
+    2014): 1 where the first always wins, -1 where it always loses. Superiority is the share of queries that
+    the first wins, ties counted half. ``d_z``: Cohen, Statistical power analysis, 1988, §2.3.5; infinite
+    where all differences are equal and not 0.
+
+    Undefined when there is no pair; ``d_z`` also when there is one, unless its difference is 0.
+
+    >>> effect_sizes([1.0, 2.0, 3.0])[:4]
+    (2.0, 2.0, 1.0, 1.0)
+    """
+    d = _checked(differences)
+    n = len(d)
+    if not n:
+        return EffectSizes(math.nan, math.nan, math.nan, math.nan, 0, NO_PAIRS)
+    if not d.any():
+        return EffectSizes(0.0, 0.0, 0.0, 0.5, n)
+    mean = float(d.mean())
+    moved = d[d != 0]
+    ranks = tied_ranks(np.abs(moved))
+    biserial = float((ranks * np.sign(moved)).sum() / ranks.sum())
+    counts = win_tie_loss(d)
+    superiority = (counts.wins + counts.ties / 2) / n
+    if n == 1:
+        return EffectSizes(mean, math.nan, biserial, superiority, n, ONE_PAIR)
+    deviation = float(d.std(ddof=1))
+    constant = deviation <= TOLERANCE * abs(mean)
+    dz = math.copysign(math.inf, mean) if constant else mean / deviation
+    return EffectSizes(mean, dz, biserial, superiority, n)
 
 
 def _checked(differences: npt.ArrayLike) -> Floats:

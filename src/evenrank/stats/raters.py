@@ -7,7 +7,7 @@ over items, so that drawing the items again is one product of matrices.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -119,17 +119,45 @@ def krippendorff_alpha(votes: Int64s, labels: int, *, seed: int = 0) -> Agreemen
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return _undefined(name, TOO_FEW_VOTES)
-    votes_of = counts.sum(axis=1, keepdims=True)
-    unequal = (counts * (votes_of - counts)).sum(axis=1, keepdims=True) / (votes_of - 1)
-    features = np.concatenate([unequal, counts], axis=1)
+    unlike = 1 - np.eye(labels)
+    features = np.concatenate([_disagreements(counts, unlike)[:, None], counts], axis=1)
 
     def alpha(sums: Floats) -> Floats:
         by_label = sums[..., 1:]
         n = by_label.sum(axis=-1)
-        expected = (by_label * (n[..., None] - by_label)).sum(axis=-1) / (n * (n - 1))
+        expected = (by_label * (by_label @ unlike)).sum(axis=-1) / (n * (n - 1))
         return _beyond_chance(1 - sums[..., 0] / n, 1 - expected)
 
     return _estimated(name, features, alpha, seed)
+
+
+def ordinal_alpha(items: Sequence[Sequence[float]]) -> float:
+    """Krippendorff's alpha of ratings that have an order; NaN where there is nothing to disagree on.
+
+    ``items`` has the ratings of each. The squared distance of ratings c < k is
+    ``(n_c/2 + sum of n_g between + n_k/2)^2``, where n_g counts the ratings g of items with two or more.
+
+    >>> round(ordinal_alpha([[1, 1], [2, 2], [3, 4]]), 4)
+    0.9
+    """
+    shared = [np.asarray(ratings, dtype=np.float64) for ratings in items if len(ratings) > 1]
+    if not shared:
+        return math.nan
+    values = np.unique(np.concatenate(shared))
+    counts = np.array([(ratings[:, None] == values).sum(axis=0) for ratings in shared], dtype=np.float64)
+    totals = counts.sum(axis=0)  # (V,)
+    if len(values) < 2:
+        return math.nan
+    middle = np.cumsum(totals) - totals / 2
+    distance = (middle[:, None] - middle) ** 2
+    observed = float(_disagreements(counts, distance).sum())
+    return 1.0 - (float(totals.sum()) - 1) * observed / float(totals @ distance @ totals)
+
+
+def _disagreements(counts: Floats, distance: Floats) -> Floats:
+    """(N,): what the pairs of votes of each item lie apart, for one of its votes with all others."""
+    votes = counts.sum(axis=1)
+    return np.asarray((counts * (counts @ distance)).sum(axis=1) / (votes - 1))
 
 
 def _counts(votes: Int64s, labels: int) -> Floats:

@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError
-from evenrank.stats.paired import PairedTest, paired_t
-from evenrank.stats.pairs import paired_differences
+from evenrank.stats.paired import PairedTest, paired_differences, paired_t
 from evenrank.stats.ties import TOLERANCE, slack
 
 Indices = npt.NDArray[np.int64]
@@ -70,6 +69,24 @@ def choose(utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float) -> int:
     for values in (min_max(fairness), min_max(utility)):
         candidates = candidates[values[candidates] >= values[candidates].max() - TOLERANCE]
     return int(candidates[0])
+
+
+def pareto_front(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """(N,): the rows of (N, M) that no other is at least as good as everywhere, and better somewhere.
+
+    Larger is better in every column. A row with a value that is not finite is not on the front.
+
+    >>> pareto_front([[0.9, 0.1], [0.5, 0.5], [0.4, 0.5], [0.1, float("nan")]]).tolist()
+    [True, True, False, False]
+    """
+    table: npt.NDArray[np.float64] = np.asarray(values, dtype=np.float64)  # (N, M)
+    known = np.asarray(np.isfinite(table).all(axis=1))
+    # what is not known beats nothing
+    table = np.where(known[:, None], table, -np.inf)
+    with np.errstate(invalid="ignore"):
+        ahead = table[:, None, :] - table[None, :, :]  # (N, N, M): of the first over the second
+    beats = (ahead >= -TOLERANCE).all(axis=2) & (ahead > TOLERANCE).any(axis=2)
+    return np.asarray(known & ~beats.any(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,38 +1,27 @@
 """How far apart the best and the worst system fall when each query's values are shuffled among systems.
 
-The work is one random swap for each value of each trial. It is done in chunks of trials, by numpy or by a
-compiled loop, both of which read the same random numbers: the result does not depend on which one ran.
+The work is one random swap for each value of each trial, done in chunks of trials.
 """
 
 from __future__ import annotations
-
-import sys
-from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import MissingExtraError
 
 Draws = npt.NDArray[np.uint32]
 
 _NUMBERS_AT_ONCE = 1 << 19
-_WORTH_COMPILING = 1 << 26  # swaps from which the compiler's start, about half a second, is won back
 
 
-def shuffled_ranges(values: Floats, trials: int, seed: int, *, compiled: bool | None = None) -> Floats:
+def shuffled_ranges(values: Floats, trials: int, seed: int) -> Floats:
     """(B,): for each trial the largest mean less the smallest, after shuffling every row of ``values``.
 
     Fisher-Yates with the place ``floor(u (k+1) / 2^32)`` for a 32-bit ``u``; for m systems a place is too
-    likely or too rare by at most ``m / 2^32``. ``compiled`` None: where numba is there and pays.
+    likely or too rare by at most ``m / 2^32``.
     """
     queries, systems = values.shape
-    if compiled is None:
-        large = trials * values.size >= _WORTH_COMPILING
-        compiled = "numba" in sys.modules or (large and find_spec("numba") is not None)
-    elif compiled and find_spec("numba") is None:
-        raise MissingExtraError.for_job("compiled shuffling", "numba", "scan")
     generator = np.random.default_rng(seed)
     ranges = np.empty(trials)
     if not values.size:
@@ -41,12 +30,7 @@ def shuffled_ranges(values: Floats, trials: int, seed: int, *, compiled: bool | 
     for begin in range(0, trials, step):
         some = min(step, trials - begin)
         draws = draw(generator, (systems - 1, some * queries))
-        if compiled:
-            from evenrank.stats.shuffles_kernel import ranges_of_shuffled
-
-            ranges_of_shuffled(values, draws, ranges[begin : begin + some])
-        else:
-            ranges[begin : begin + some] = _ranges(values, draws)
+        ranges[begin : begin + some] = _ranges(values, draws)
     return ranges
 
 

@@ -40,9 +40,7 @@ class Conclusion(NamedTuple):
     beaten: tuple[int, ...]
 
 
-def randomised_tukey_hsd(
-    values: npt.ArrayLike, *, trials: int = TRIALS, seed: int = 0, compiled: bool | None = None
-) -> TukeyHSD:
+def randomised_tukey_hsd(values: npt.ArrayLike, *, trials: int = TRIALS, seed: int = 0) -> TukeyHSD:
     """Test all pairs of systems, with one family-wise error rate, on ``values`` of queries by systems.
 
     Under the null hypothesis that systems are all alike, the values of a query could stand in any order. So
@@ -78,7 +76,7 @@ def randomised_tukey_hsd(
     room = slack(complete)
     differences = means[:, None] - means  # (m, m)
     differences[np.abs(differences) <= room] = 0.0
-    ranges = np.sort(shuffled_ranges(complete, trials, seed, compiled=compiled))  # (B,)
+    ranges = np.sort(shuffled_ranges(complete, trials, seed))  # (B,)
     count = trials - np.searchsorted(ranges, np.abs(differences) - room, side="left")
     p_values = (count + 1) / (trials + 1)
     effects = _effect_sizes(complete, differences, room)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenrank.stats.clusters import ClusteredEstimate, clustered_coefficient
-from evenrank.stats.seme import POOLED, Effect, seme
+from evenrank.stats.regression import ClusteredEstimate, clustered_coefficient
 from evenrank.study.conditions import STEPS
 from evenrank.study.flow import FlowRow, flow_of
 from evenrank.study.records import StudyTrial, trials_of
+from evenrank.study.seme import POOLED, Effect, seme
 from evenrank.web.store import Store
 
 FEW_QUESTIONS = 10

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.arrays import Floats, Int64s
-from evenrank.stats.clusters import clustered_coefficient
+from evenrank.stats.regression import clustered_coefficient
 from evenrank.stats.student import student_quantile
 from evenrank.study.settings import Planned
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenrank.stats.clusters import ClusteredEstimate
+from evenrank.stats.regression import ClusteredEstimate
 from evenrank.study.analysis import StudyAnalysis
 from evenrank.study.conditions import Study
 from evenrank.study.flow import BalanceRow, FlowRow

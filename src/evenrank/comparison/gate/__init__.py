@@ -26,7 +26,7 @@ from evenrank.scores import Scores
 from evenrank.stats.bounds import mean_bounds
 from evenrank.stats.difference import difference_bounds
 from evenrank.stats.intervals import mean_interval
-from evenrank.stats.pairs import paired_differences
+from evenrank.stats.paired import paired_differences
 from evenrank.stats.ties import TOLERANCE
 from evenrank.tables import Table, number
 

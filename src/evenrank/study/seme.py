@@ -69,7 +69,7 @@ def _effect(corpus: str, name: str, columns: Mapping[str, Any], rows: npt.NDArra
     if why is not None:
         nan = float("nan")
         return Effect(corpus, name, count, nan, nan, nan, nan, nan, why)
-    from scipy import stats
+    from scipy.special import stdtr, stdtrit
 
     solution, *_ = np.linalg.lstsq(design, posterior, rcond=None)
     residual = posterior - design @ solution
@@ -78,8 +78,8 @@ def _effect(corpus: str, name: str, columns: Mapping[str, Any], rows: npt.NDArra
     total = float(((posterior - posterior.mean()) ** 2).sum())
     deviation = float(np.sqrt(error / freedom * np.linalg.inv(design.T @ design)[2, 2]))
     coefficient = float(solution[2])
-    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * deviation
-    p = float(2 * stats.t.sf(abs(coefficient) / deviation, freedom)) if deviation > 0 else 0.0
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * deviation
+    p = float(2 * stdtr(freedom, -abs(coefficient) / deviation)) if deviation > 0 else 0.0
     r_squared = 1 - error / total if total > 0 else float("nan")
     return Effect(corpus, name, count, coefficient, coefficient - half, coefficient + half, p, r_squared)
 
