@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Int32s, Int64s
+from evenrank.arrays import Int64s
 from evenrank.counterfactuals.swap.pairing import upper
 from evenrank.counterfactuals.swap.resolve import Found
 from evenrank.counterfactuals.swap.swapper import Swapper
@@ -40,16 +40,6 @@ class SwappedBlock(NamedTuple):
         data = self.data.tobytes()
         edges = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return [data[start:end].decode() for start, end in edges]
-
-
-class _Terms(NamedTuple):
-    """The terms that the kernel found in some documents, in the order of the text."""
-
-    codes: Int32s  # (M,): which entry of the pairing
-    documents: Int32s  # (M,)
-    rows: Int32s  # (M,): the first word of each
-    sizes: Int64s  # (M,): words
-    words: Int64s  # (W, 2): where each word starts and ends
 
 
 class BlockSwapper:
@@ -90,13 +80,13 @@ class BlockSwapper:
     def __call__(self, texts: Texts, begin: int, end: int) -> SwappedBlock:
         """``texts.data[begin:end]``, with the documents that lie in it swapped and all else as it was."""
         texts, begin, end = _with_room(texts, begin, end)
-        changes, tally, left = np.empty((4, 0), np.int64), Tally(), None
+        changes, tally, others = np.empty((4, 0), np.int64), Tally(), None
         if self._tables is not None:
-            changes, tally, left = self._plain_changes(texts, self._tables)
+            changes, tally, others = self._plain_changes(texts, self._tables)
         spellings = dict[bytes, int]()
-        if left is None or len(left.codes):
+        if others is None or len(others.terms):
             rows = []
-            for document, start, stop, new in self._other_changes(texts, left, tally):
+            for document, start, stop, new in self._other_changes(texts, others, tally):
                 code = spellings.setdefault(new, len(self._spellings) + len(spellings))
                 rows.append((document, start, stop, code))
             changes = np.concatenate([changes, np.array(rows, np.int64).reshape(-1, 4).T], axis=1)
@@ -122,95 +112,77 @@ class BlockSwapper:
         changed = len(np.unique(documents))
         return SwappedBlock(out, texts.starts + shifts - grown, texts.ends + shifts, changed, tally)
 
-    def _terms(self, texts: Texts, tables: Tables) -> _Terms:
+    def _plain_changes(self, texts: Texts, tables: Tables) -> tuple[Int64s, Tally, _Others]:
+        """Document, start, end and spelling of each change that needs no thought; and the other terms."""
+        from evenrank.counterfactuals.swap.kernel import OTHER, find_cases
         from evenrank.evidence.scan.kernel import find_words
         from evenrank.evidence.scan.terms import count_terms
 
-        rows = len(texts.starts)
+        data, rows = read_only(texts.data), len(texts.starts)
         most = (int(texts.ends[-1] - texts.starts[0]) + rows) // 2 + 1 if rows else 1
         words = np.empty((most, 5), np.int32)  # what is not written to is never given memory
         size = find_words(
-            read_only(texts.data), read_only(texts.starts), read_only(texts.ends), None, tables.addresses,
-            tables.shift, tables.head_shift, tables.longest_word, np.zeros(rows, np.int32), words,
+            data, read_only(texts.starts), read_only(texts.ends), None, tables.addresses, tables.shift,
+            tables.head_shift, tables.longest_word, np.zeros(rows, np.int32), words,
         )  # fmt: skip
         if size < 0:
             raise UnsoundText(~int(size))
         words = words[:size]
-        found, ends = np.empty((size, 2), np.int32), np.zeros(rows, np.int64)
-        count_terms(words, tables.begins, tables.phrases, 0, np.zeros((1, rows), np.int32), found, ends)
-        codes, first = found[: int(ends[-1]) if rows else 0].T.copy()
-        places = np.stack([words[:, 3], words[:, 3] + words[:, 4]], axis=1).astype(np.int64)
-        return _Terms(codes, words[first, 0], first, self._sizes[codes], places)
-
-    def _plain_changes(self, texts: Texts, tables: Tables) -> tuple[Int64s, Tally, _Terms]:
-        """Document, start, end and spelling of each change that needs no thought; and the other terms."""
-        from evenrank.counterfactuals.swap.kernel import OTHER, find_cases
-
-        terms = self._terms(texts, tables)
-        starts, ends = terms.words[terms.rows, 0], terms.words[terms.rows + terms.sizes - 1, 1]
+        found, last = np.empty((size, 2), np.int32), np.zeros(rows, np.int64)
+        count_terms(words, tables.begins, tables.phrases, 0, np.zeros((1, rows), np.int32), found, last)
+        codes, first = found[: int(last[-1]) if rows else 0].T.astype(np.int64)
+        documents, sizes = words[first, 0].astype(np.int64), self._sizes[codes]
+        edges = np.stack([words[:, 3], words[:, 3] + words[:, 4]], axis=1).astype(np.int64)
+        starts, ends = edges[first, 0], edges[first + sizes - 1, 1]
         cases = np.empty(len(starts), np.int64)
-        find_cases(read_only(texts.data), starts, ends, cases)
-        left = ~self._plain[terms.codes] | (cases == OTHER)
+        find_cases(data, starts, ends, cases)
+        left = ~self._plain[codes] | (cases == OTHER)
         if self.swapper.tagger == "spacy":  # it reads whole sentences, so all terms of them must be known
-            left = np.isin(terms.documents, terms.documents[left])
-        changes = np.stack([terms.documents, starts, ends, 3 * terms.codes.astype(np.int64) + cases])
-        counts = np.bincount(terms.codes[~left], minlength=len(self._entries))
+            left = np.isin(documents, documents[left])
+        counts = np.bincount(codes[~left], minlength=len(self._entries))
         tally = Tally()
         for code in np.flatnonzero(counts).tolist():
             (old,), entry = self._entries[code]
             tally[old, entry.new[0], entry.kind] = int(counts[code])
-        others = _Terms(
-            terms.codes[left], terms.documents[left], terms.rows[left], terms.sizes[left], terms.words
-        )
-        return changes.compress(~left, axis=1), tally, others
+        changes = np.stack([documents, starts, ends, 3 * codes + cases]).compress(~left, axis=1)
+        return changes, tally, _Others(np.stack([codes, documents, first, sizes], axis=1)[left], edges)
 
     def _other_changes(
-        self, texts: Texts, terms: _Terms | None, tally: Tally
+        self, texts: Texts, others: _Others | None, tally: Tally
     ) -> Iterator[tuple[int, int, int, bytes]]:
-        """Document, start, end and new bytes of what Python makes of these terms, or of all, counted by
-        ``tally``."""
-        rows = np.arange(len(texts.starts)) if terms is None else np.unique(terms.documents)
-        documents = rows.astype(np.int64)
-        olds = []
-        characters: list[range | Int64s] = []  # of each text, where each character begins in the block
-        for document in documents.tolist():
+        """Document, start, end and new bytes of what Python makes of the other terms, or of all there are;
+        they are added to ``tally``."""
+        documents = range(len(texts.starts)) if others is None else np.unique(others.terms[:, 1]).tolist()
+        olds: dict[int, str] = {}
+        characters: dict[int, Int64s] = {}  # of each text, where each character begins in the block
+        for document in documents:
             start = int(texts.starts[document])
             raw = bytes(texts.data[start : texts.ends[document]])
             try:
-                olds.append(raw.decode())
+                olds[document] = raw.decode()
             except UnicodeDecodeError as error:
                 raise UnsoundText(document) from error
-            if raw.isascii():
-                characters.append(range(start, start + len(raw) + 1))
-            else:
-                begins = np.flatnonzero((np.frombuffer(raw, np.uint8) & 0xC0) != 0x80)
-                characters.append(np.append(begins, len(raw)) + start)
-        found = None if terms is None else self._found(documents, terms, characters)
-        for document, places, swapped in zip(
-            documents.tolist(), characters, self.swapper.swap_all(olds, found), strict=True
-        ):
-            for change in swapped.changes:
+            begins = np.flatnonzero((np.frombuffer(raw, np.uint8) & 0xC0) != 0x80)
+            characters[document] = np.append(begins, len(raw)) + start
+        found: dict[int, list[Found]] | None = None
+        if others is not None:
+            found = {document: [] for document in documents}
+            for code, document, row, size in others.terms.tolist():
+                spans = characters[document].searchsorted(others.edges[row : row + size]).tolist()
+                found[document].append(Found(tuple(map(tuple, spans)), self._entries[code][1]))
+        swapped = self.swapper.swap_all([*olds.values()], None if found is None else [*found.values()])
+        for document, one in zip(documents, swapped, strict=True):
+            for change in one.changes:
                 tally[lower(change.old), lower(change.new), change.kind] += 1
-                yield document, int(places[change.start]), int(places[change.end]), change.new.encode()
+                start, end = characters[document][[change.start, change.end]].tolist()
+                yield document, start, end, change.new.encode()
 
-    def _found(self, documents: Int64s, terms: _Terms, characters: list[range | Int64s]) -> list[list[Found]]:
-        """The terms of some documents, with places in characters."""
-        firsts = np.searchsorted(terms.documents, documents).tolist()
-        lasts = np.searchsorted(terms.documents, documents, side="right").tolist()
-        found = []
-        for first, last, places in zip(firsts, lasts, characters, strict=True):
-            columns = terms.codes, terms.rows, terms.sizes
-            codes, rows, sizes = (column[first:last].tolist() for column in columns)
-            edges = terms.words[rows[0] : rows[-1] + sizes[-1]]
-            edges = edges - places.start if isinstance(places, range) else places.searchsorted(edges)
-            spans = list(map(tuple, edges.tolist()))
-            found.append(
-                [
-                    Found(tuple(spans[row - rows[0] : row - rows[0] + size]), self._entries[code][1])
-                    for code, row, size in zip(codes, rows, sizes, strict=True)
-                ]
-            )
-        return found
+
+class _Others(NamedTuple):
+    """What the kernel found and leaves to Python."""
+
+    terms: Int64s  # (M, 4): which entry of the pairing, document, first word, words
+    edges: Int64s  # (W, 2): where each word starts and ends
 
 
 def _with_room(texts: Texts, begin: int, end: int) -> tuple[Texts, int, int]:

@@ -15,9 +15,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from evenrank.counterfactuals.swap import rule_words as words
 from evenrank.counterfactuals.swap.pairing import HER, HIS, TITLE, Entry, Tokens, as_cased
-from evenrank.counterfactuals.swap.rules import is_determiner
+from evenrank.counterfactuals.swap.rules import WORDS, is_determiner
 from evenrank.data.lexicon import lower
 from evenrank.errors import MissingExtraError, ParameterError
 
@@ -73,7 +72,7 @@ def _is_title(text: str, start: int, end: int) -> bool:
     name = _BEFORE_NAME.match(text, end)
     if name is None or not (text[start].isupper() and name[1][0].isupper()):
         return False
-    return lower(name[1]) not in words.CLOSED | words.DEGREE  # Miss Me: a headline
+    return lower(name[1]) not in WORDS["CLOSED"] | WORDS["DEGREE"]  # Miss Me: a headline
 
 
 def _sentence(text: str, terms: Sequence[Found], number: int) -> tuple[str, int]:

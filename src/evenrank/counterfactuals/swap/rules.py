@@ -8,9 +8,9 @@ second swap undoes the first.
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib.resources import files
 from typing import NamedTuple
-
-from evenrank.counterfactuals.swap import rule_words as words
 
 _TOKEN = re.compile(r"\d[\d.,]*\d|\w+(?:['’]\w+)*|[^\w\s]")
 _REACH = 80  # characters to each side: the rules look at four words
@@ -19,6 +19,17 @@ _QUOTES = frozenset("\"'“”‘’«»`*")
 _COMPOUND = re.compile(r"\s+\w+[-‐‑]\w")
 _NO_WORD = re.compile(r"\W+")
 _END = (".", ".", ".", ".")  # behind the tokens, so that there is a next one everywhere
+
+
+def _word_lists() -> dict[str, frozenset[str]]:
+    text = (files("evenrank") / "counterfactuals/swap/possessive-words.toml").read_text(encoding="utf-8")
+    lists: dict[str, frozenset[str]] = {}
+    for name, words in tomllib.loads(text).items():
+        lists[name] = frozenset().union(*(lists.get(word, {word}) for word in words.split()))
+    return lists
+
+
+WORDS = _word_lists()
 
 
 class PossessiveReading(NamedTuple):
@@ -41,7 +52,7 @@ def is_determiner(text: str, start: int, end: int) -> PossessiveReading:
     after = [*_TOKEN.findall(text[end : end + _REACH].lower()), *_END]
     before = _TOKEN.findall(text[max(0, start - _REACH) : start].lower()) or ["."]
     if after[0] in _QUOTES:
-        if before[-1] in words.NAME | words.STATE:  # called her "the boss"
+        if before[-1] in WORDS["NAME"] | WORDS["STATE"]:  # called her "the boss"
             return _ALONE
         after.pop(0)
     if _COMPOUND.match(text, end):  # her back-to-basics campaign
@@ -58,7 +69,7 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
     if following in ("only", "daily", "weekly"):
         return _ALONE if _ends(then) else _LIKELY_DETERMINER
     if following == "all":
-        return _DETERMINER if previous in words.GIVE and _ends(then) else _ALONE
+        return _DETERMINER if previous in WORDS["GIVE"] and _ends(then) else _ALONE
     if following == "will":
         return _LIKELY_DETERMINER if _ends(then) and then not in ("not", "be", "have") else _LIKELY_ALONE
     if following == "$" or (following == "no" and then == "."):
@@ -71,11 +82,11 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
         return _LIKELY_ALONE if _ends(then) else _LIKELY_DETERMINER
     if following == "back":
         return _back(previous, then)
-    if following in ("last", "next") and then in words.SEASONS and previous not in words.INSIDE:
+    if following in ("last", "next") and then in WORDS["SEASONS"] and previous not in WORDS["INSIDE"]:
         return _ALONE
-    if following in words.DEGREE or (following.endswith("ly") and following not in words.NOT_ADVERBS):
+    if following in WORDS["DEGREE"] or (following.endswith("ly") and following not in WORDS["NOT_ADVERBS"]):
         return _degree(previous, following, after)
-    if following in words.NUMBERS or following[0].isdigit():
+    if following in WORDS["NUMBERS"] or following[0].isdigit():
         return _number(previous, after)
     return _verb_before(before, after) or _LIKELY_DETERMINER
 
@@ -83,31 +94,35 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
 def _verb_before(before: list[str], after: list[str]) -> PossessiveReading | None:
     """What the verb before makes of the word behind: made her cry, found her guilty, gave her time."""
     following, then, previous = after[0], after[1], before[-1]
-    if previous in words.LET | words.MAKE | words.SEE and then in words.OBJECTS:
+    if previous in WORDS["LET"] | WORDS["MAKE"] | WORDS["SEE"] and then in WORDS["OBJECTS"]:
         return _ALONE  # heard her raise his voice
-    if following in words.VERBS_AND_NOUNS:
-        if (previous in words.LET or previous in words.SEE) and _ends(then):
+    if following in WORDS["VERBS_AND_NOUNS"]:
+        if (previous in WORDS["LET"] or previous in WORDS["SEE"]) and _ends(then):
             return _ALONE
-        if previous in words.MAKE and following == "cry":
+        if previous in WORDS["MAKE"] and following == "cry":
             return _ALONE
-    elif following in words.VERBS:
-        seen = previous in words.LET or previous in words.MAKE or previous in words.SEE
-        if seen or (previous in words.HAVE and then in words.CLOSED):
+    elif following in WORDS["VERBS"]:
+        seen = previous in WORDS["LET"] or previous in WORDS["MAKE"] or previous in WORDS["SEE"]
+        if seen or (previous in WORDS["HAVE"] and then in WORDS["CLOSED"]):
             return _ALONE
-    doing = following.endswith("ing") and following not in words.THINGS and len(following) > 4
-    if doing and previous in words.SEE | words.CATCH | words.LET | words.HAVE:
+    doing = following.endswith("ing") and following not in WORDS["THINGS"] and len(following) > 4
+    if doing and previous in WORDS["SEE"] | WORDS["CATCH"] | WORDS["LET"] | WORDS["HAVE"]:
         return _ALONE
     if _ends(then):
-        if previous in words.STATE and following in words.STATES:
+        if previous in WORDS["STATE"] and following in WORDS["STATES"]:
             return _ALONE
-        if previous in words.GIVE and following in words.GIVEN:
+        if previous in WORDS["GIVE"] and following in WORDS["GIVEN"]:
             return _ALONE
-        if previous in words.LEAD and following == "home":
+        if previous in WORDS["LEAD"] and following == "home":
             return _ALONE
-        if previous in words.NAME and following in words.ROLES and then not in ("and", "or", "to", "'s"):
+        if (
+            previous in WORDS["NAME"]
+            and following in WORDS["ROLES"]
+            and then not in ("and", "or", "to", "'s")
+        ):
             return _ALONE
     # a friend of his called: with an article before, what "of" leads to need not be a noun
-    of_some = previous == "of" and len(before) > 2 and not words.SMALL.isdisjoint(before[-3:-1])
+    of_some = previous == "of" and len(before) > 2 and not WORDS["SMALL"].isdisjoint(before[-3:-1])
     return _LIKELY_ALONE if of_some and following.endswith("ed") and _ends(then) else None
 
 
@@ -125,9 +140,9 @@ def _coordinated(word: str, before: list[str], after: list[str]) -> PossessiveRe
 
 
 def _back(previous: str, then: str) -> PossessiveReading:
-    if previous in words.TURN and then in ("on", "to"):
+    if previous in WORDS["TURN"] and then in ("on", "to"):
         return _DETERMINER
-    if previous in words.BRING_BACK and (_ends(then) or then in words.CLOSED):
+    if previous in WORDS["BRING_BACK"] and (_ends(then) or then in WORDS["CLOSED"]):
         return _ALONE
     return _LIKELY_DETERMINER
 
@@ -135,9 +150,9 @@ def _back(previous: str, then: str) -> PossessiveReading:
 def _number(previous: str, after: list[str]) -> PossessiveReading:
     """took her three years, hit her 26 times, died two years later; but: her two daughters."""
     then, behind = after[1], after[2]
-    if previous in words.TAKE_TIME or (previous in words.GIVE and _ends(behind)):
+    if previous in WORDS["TAKE_TIME"] or (previous in WORDS["GIVE"] and _ends(behind)):
         return _ALONE
-    if then == "of" or then == "times" or (then in words.TIMES and behind in words.LATER):
+    if then == "of" or then == "times" or (then in WORDS["TIMES"] and behind in WORDS["LATER"]):
         return _ALONE
     return _LIKELY_DETERMINER
 
@@ -145,7 +160,7 @@ def _number(previous: str, after: list[str]) -> PossessiveReading:
 def _degree(previous: str, following: str, after: list[str]) -> PossessiveReading:
     """paid her well; her very talented sister, but: thinks her very talented."""
     then, behind = after[1], after[2]
-    if following in ("best", "worst") and (previous in words.TRY or previous in words.CLOSED):
+    if following in ("best", "worst") and (previous in WORDS["TRY"] or previous in WORDS["CLOSED"]):
         return _DETERMINER  # did her best, at his worst
     if following == "most" and then == "well":
         return _DETERMINER
@@ -159,9 +174,9 @@ def _degree(previous: str, following: str, after: list[str]) -> PossessiveReadin
 def _stem(token: str) -> str:
     """he'd and he’s are he; don't stays."""
     head = re.split(r"['’]", token)[0]
-    return head if head in words.CLOSED else token
+    return head if head in WORDS["CLOSED"] else token
 
 
 def _ends(token: str) -> bool:
     """Whether no noun can follow: the clause ends, or something else begins."""
-    return token in words.CLOSED or token in words.CLOSING or _NO_WORD.fullmatch(token) is not None
+    return token in WORDS["CLOSED"] or token in WORDS["CLOSING"] or _NO_WORD.fullmatch(token) is not None
