@@ -121,3 +121,14 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=re.escape("pip install '.[report]'")):
         cutoff_figure(scores())
+
+
+def test_figures_in_notebooks_need_no_network() -> None:
+    scores = er.evaluate({"a": {"q": {"d": 1.0}}, "b": {"q": {"e": 1.0}}}, "P@1 RR", qrels={"q": {"d": 1}})
+    for chart in (er.figures.bars_figure(scores, "RR"), er.figures.scatter_figure(scores, "P@1", "RR")):
+        shown = chart._repr_mimebundle_()
+        (live,) = (kind for kind in shown if "vegalite" in kind)
+        assert shown[live] == chart.to_dict()
+        assert shown["image/svg+xml"].startswith("<svg")
+        assert not any("<script" in str(part) for part in shown.values())
+        assert "text/html" not in shown

@@ -113,12 +113,32 @@ def _rows_class(alt: Any) -> Any:
 
 
 def styled(chart: Any) -> Any:
+    kind: Any = type(chart)
+    object.__setattr__(chart, "__class__", _without_network(kind))  # its own would set a property
     return (
         chart.configure(font="Helvetica, Arial, sans-serif", background="white")
         .configure_view(stroke="#dddddd")
         .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#eeeeee", titleFontWeight="normal")
         .configure_title(fontSize=13, subtitleFontSize=11, subtitleColor="#666666", anchor="start", offset=8)
     )
+
+
+@cache
+def _without_network(kind: Any) -> Any:
+    """Charts that notebooks show without a script from elsewhere: as Vega-Lite where they draw that
+    themselves, else as SVG."""
+
+    def bundle(self: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        import altair
+        import vl_convert
+
+        major = altair.SCHEMA_VERSION.lstrip("v").partition(".")[0]
+        return {
+            f"application/vnd.vegalite.v{major}+json": self.to_dict(),
+            "image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict()),
+        }
+
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": bundle})
 
 
 def wrapped(text: str, width: int) -> list[str]:
