@@ -231,7 +231,7 @@ def _intent_probabilities(
         if not ((values >= 0).all() and abs(float(values.sum()) - 1) <= 1e-6):
             raise DataError(
                 f"intent probabilities of query {query!r}: they must be >= 0 and sum to 1, "
-                f"got {dict(given[query])}"
+                f"got {dict(given[query])}, which sum to {values.sum():g}"
             )
         chances[row, : len(names)] = values
     return chances

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
+from evenrank.data.attribute import Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
 from evenrank.errors import DataError, Problem
 from evenrank.files import read_utf8
+from evenrank.ids import take
 from evenrank.io.rankings import read_qrels
 
 
@@ -41,16 +42,18 @@ def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
         raise DataError.listing(str(path), problems[:21])
     if not found:
         raise DataError(f"{path}: there are no probabilities of intents")
-    for query, chances in found.items():
-        if abs(sum(chances.values()) - 1) > SHARE_TOLERANCE:
-            total = sum(chances.values())
-            raise DataError(f"{path}: the probabilities of query {query!r} sum to {total:g}, not to 1")
     return found
 
 
 def with_probabilities(judged: DiversityQrels, path: str | Path | None) -> DiversityQrels:
     """The judgements with the probabilities of a file; queries that it lacks keep equal ones."""
-    return judged if path is None else judged.with_probabilities(read_intent_probabilities(path))
+    if path is None:
+        return judged
+    chances = read_intent_probabilities(path)
+    try:
+        return judged.with_probabilities(chances)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
 
 
 def read_iteration_groups(path: object, name: str, *, format: str | None = None) -> Membership:
@@ -63,17 +66,18 @@ def read_iteration_groups(path: object, name: str, *, format: str | None = None)
     values = tuple(dict.fromkeys(group for names in judged.intent_ids for group in names))
     if len(values) < 2:
         raise DataError(f"{judged.source}: the second column names one group only: are these groups?")
-    place = {value: number for number, value in enumerate(values)}
-    owners = np.repeat(np.arange(len(judged)), np.diff(judged.offsets))  # (J,)
-    shares = np.zeros((len(owners), len(values)))
-    for row, query in enumerate(owners.tolist()):
-        begin, end = judged.grades.offsets[row], judged.grades.offsets[row + 1]
-        for intent in judged.grades.places[begin:end].tolist():
-            shares[row, place[judged.intent_ids[query][intent]]] = 1.0
-    shares /= shares.sum(axis=1, keepdims=True)
-    queries = [judged.query_ids[query] for query in owners.tolist()]
-    attribute = Attribute(name, values)
-    return Membership.from_matrix(attribute, judged.doc_ids, shares, queries=queries, source=judged.source)
+    names = [[values.index(intent) for intent in own] for own in judged.intent_ids]
+    counts = np.diff(judged.grades.offsets)  # (J,): the groups of each document
+    rows = np.repeat(np.arange(len(counts)), counts)
+    queries = judged.query_codes[rows].tolist()
+    labels = [
+        values[names[query][place]]
+        for query, place in zip(queries, judged.grades.places.tolist(), strict=True)
+    ]
+    return Membership.build(
+        Attribute(name, values), take(judged.doc_ids, rows), labels, 1 / counts[rows],
+        queries=[judged.query_ids[query] for query in queries], source=judged.source,
+    )  # fmt: skip
 
 
 def read_intent_groups(

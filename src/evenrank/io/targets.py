@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from collections.abc import Iterable, Mapping
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
-from evenrank.errors import DataError, InputTypeError, Problem
-from evenrank.io.cells import BadValue, parse_score, score_cells
+from evenrank.errors import DataError, InputTypeError
+from evenrank.io.cells import score_cells
 from evenrank.io.column_names import candidates, listed
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
-from evenrank.io.table_files import NamedTable
+from evenrank.io.table_files import NamedTable, decoded
 from evenrank.io.tables import Role, any_table, column_of_roles, mapping_table, read_roles
-from evenrank.io.trec import numbered_lines
 
 _TABLES = ("csv", "tsv", "jsonl", "parquet")
 
@@ -32,8 +27,7 @@ def read_target(source: object, attribute: Attribute) -> Target:
     """
     file = as_source(source)
     if file is not None and file.guessed_format not in _TABLES:
-        file.check()
-        return _read_numbers(file, attribute)
+        return _of_numbers(file, attribute)
     name = f"target of {attribute.name}"
     if isinstance(source, Mapping):
         return _of_table(mapping_table(source, ("query", "value", "share"), name), attribute)
@@ -46,35 +40,23 @@ def read_target(source: object, attribute: Attribute) -> Target:
     return _of_table(table, attribute)
 
 
-def _read_numbers(file: Source, attribute: Attribute) -> Target:
-    problems: list[Problem] = []
-    shares: list[float] = []
-    number = 1
-    for number, line, flaw in numbered_lines(file.content().without_bom(file.name)):
-        if flaw is None and not line.strip():
-            continue
-        try:
-            if flaw is not None:
-                raise BadValue(flaw)
-            shares.append(_in_range(parse_score(line.strip(), "share")))
-        except BadValue as error:
-            problems.append(Problem(number, str(error)))
-    if problems:
-        raise DataError.listing(file.name, problems)
-    if len(shares) != len(attribute.values):
-        raise DataError(
-            f"{file.name}: {len(shares)} shares for the {len(attribute.values)} values of "
-            f"{attribute.name!r}: {attribute.listed()}"
-        )
-    if abs(sum(shares) - 1) > SHARE_TOLERANCE:
-        raise DataError(f"{file.name}: the shares sum to {sum(shares):g}, not to 1")
-    return tuple(shares)
-
-
-def _in_range(share: float) -> float:
-    if not 0 <= share <= 1 + SHARE_TOLERANCE:
-        raise BadValue(f"share {share:g} is not between 0 and 1")
-    return share
+def _of_numbers(file: Source, attribute: Attribute) -> Target:
+    file.check()
+    text = decoded(file.content().without_bom(file.name), file.name)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    report = RowProblems(file.name, lines=[number for number, _ in lines])
+    shares = score_cells([line for _, line in lines], report, "share", text=True)
+    values = attribute.values
+    rows = [("", values[min(row, len(values) - 1)], share, row) for row, share in enumerate(shares.tolist())]
+    if len(rows) == len(values):
+        return _gathered(attribute, rows, report)[""]
+    for _, _, share, row in rows:
+        _check_range(share, report, row)
+    report.check()
+    raise DataError(
+        f"{file.name}: {len(rows)} shares for the {len(values)} values of {attribute.name!r}: "
+        f"{attribute.listed()}"
+    )
 
 
 def _of_table(table: NamedTable, attribute: Attribute) -> Target:
@@ -85,60 +67,62 @@ def _of_table(table: NamedTable, attribute: Attribute) -> Target:
             f"{table.name}: a target has the columns value, share, or query, value, share, or query and one "
             f"column a value; the columns found are {listed(table.names)}"
         )
-    roles = [*([Role("query", "query")] if by_query else [])]
-    roles += [Role("value"), Role("share", "number")] if long else []
+    roles = [Role("query", "query")] * by_query
+    roles += [Role("value"), Role("share", "number")] * long
     named = column_of_roles(table, roles, {"value": attribute.name} if long and own else None)
     found = read_roles(table, roles, named)
+    queries = found["query"].to_pylist() if by_query else [""] * len(found["share"])
+    rows: Iterable[tuple[str, str, float, int]]
     if long:
-        values, shares = found["value"].to_pylist(), found["share"]
+        rows = zip(
+            queries, found["value"].to_pylist(), found["share"].tolist(), range(len(queries)), strict=True
+        )
     else:
         values = [name for name in table.names if name not in named.values()]
         columns = [
             score_cells(table.column(name), table.report, f"the share of {name}", text=table.text)
             for name in values
         ]
-        shares = np.stack(columns, axis=1).ravel() if columns else np.zeros(0)
-    table.report.check()
-    rows = np.arange(len(shares)) // (1 if long else max(1, len(values)))
-    values = values if long else values * (len(shares) // max(1, len(values)))
-    owners = found["query"].take(pa.array(rows)).to_pylist() if by_query else [""] * len(values)
-    shared = _gathered(attribute, owners, values, shares.tolist(), rows.tolist(), table.report)
-    table.report.check()
+        rows = (
+            (query, value, float(column[row]), row)
+            for row, query in enumerate(queries)
+            for value, column in zip(values, columns, strict=True)
+        )
+    if by_query:
+        table.report.subject = lambda row: f"query {queries[row]!r}: "
+    shared = _gathered(attribute, rows, table.report)
     if not shared:
         raise DataError(f"{table.name}: no target (there are no shares)")
     return shared if by_query else shared[""]
 
 
 def _gathered(
-    attribute: Attribute,
-    owners: list[str],
-    values: list[str],
-    shares: list[float],
-    rows: list[int],
-    report: RowProblems,
+    attribute: Attribute, rows: Iterable[tuple[str, str, float, int]], report: RowProblems
 ) -> dict[str, tuple[float, ...]]:
-    """The shares of each query in the order of the values; what is wrong goes into the report."""
-    given: dict[str, dict[str, Any]] = {}
+    """The shares of each query in the order of the values, from query, value, share and row of each."""
+    given: dict[str, dict[str, float]] = {}
     last: dict[str, int] = {}
-    for query, value, share, row in zip(owners, values, shares, rows, strict=True):
-        of_query = f"query {query!r}: " if query else ""
+    for query, value, share, row in rows:
         known = given.setdefault(query, {})
-        last[query] = row
         if value not in attribute.values:
-            report.add(
-                row,
-                f"{of_query}{value!r} is not a value of {attribute.name!r}: they are {attribute.listed()}",
-            )
-        elif not 0 <= share <= 1 + SHARE_TOLERANCE:
-            report.add(row, f"{of_query}share {share:g} of {value!r} is not between 0 and 1")
+            report.add(row, f"{value!r} is not a value of {attribute.name!r}: they are {attribute.listed()}")
         elif value in known:
-            report.add(row, f"{of_query}the value {value!r} is listed twice")
+            report.add(row, f"the value {value!r} is listed twice")
+        else:
+            _check_range(share, report, row, f" of {value!r}")
         known.setdefault(value, share)
+        last[query] = row
     report.check()
     for query, known in given.items():
-        if abs(sum(known.values()) - 1) > SHARE_TOLERANCE:
-            of_query = f"query {query!r}: " if query else ""
-            report.add(last[query], f"{of_query}the shares sum to {sum(known.values()):g}, not to 1")
+        total = sum(known.values())
+        if abs(total - 1) > SHARE_TOLERANCE:
+            report.add(last[query], f"the shares sum to {total:g}, not to 1")
+    report.check()
     return {
         query: tuple(known.get(value, 0.0) for value in attribute.values) for query, known in given.items()
     }
+
+
+def _check_range(share: float, report: RowProblems, row: int, of: str = "") -> None:
+    if not 0 <= share <= 1 + SHARE_TOLERANCE:
+        report.add(row, f"share {share:g}{of} is not between 0 and 1")
