@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
-from evenrank.data.lookup import PairRows
+from evenrank.data.lookup import PairRows, first_of_pairs
 from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
 from evenrank.data.run import as_numbers, encode_queries
-from evenrank.errors import DataError, InputTypeError, Problem
+from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, encode_first_seen, positions, take
 
 
@@ -73,32 +73,25 @@ class DiversityQrels(PairRows):
         keys = [("query", "ascending"), ("document", "descending"), ("place", "ascending")]
         order = values_of(pc.sort_indices(table, sort_keys=keys))
         codes, places, values, doc_ids = codes[order], places[order], values[order], take(doc_ids, order)
-        fresh = np.ones(len(codes), dtype=bool)  # the first row of a (query, document)
-        if len(codes) > 1:
-            same_document = values_of(pc.equal(doc_ids.slice(1), doc_ids.slice(0, len(doc_ids) - 1)))
-            fresh[1:] = (codes[1:] != codes[:-1]) | ~same_document
-            twice = np.flatnonzero(~fresh[1:] & (places[1:] == places[:-1])) + 1
-            if len(twice):
-                lines = sorted((int(order[row]) + 1, int(row)) for row in twice)
-                raise DataError.listing(
-                    source or "qrels",
-                    [
-                        Problem(
-                            line,
-                            f"document {doc_ids[row].as_py()!r} is judged twice for an intent of {query!r}",
-                        )
-                        for line, row in lines[:21]
-                        for query in [query_ids[codes[row]]]
-                    ],
+        fresh = first_of_pairs(codes, doc_ids)
+        twice = np.flatnonzero(~fresh & (places == np.roll(places, 1)))
+        if len(twice):
+            problems = [
+                Problem(
+                    int(order[row]) + 1,
+                    f"document {doc_ids[row].as_py()!r} is judged twice for an intent of "
+                    f"{query_ids[codes[row]]!r}",
                 )
+                for row in twice[np.argsort(order[twice])][: PROBLEMS_SHOWN + 1].tolist()
+            ]
+            raise DataError.listing(source or "qrels", problems)
         heads = np.flatnonzero(fresh)
         width = int(place.max(initial=-1)) + 1
         sparse = Sparse(np.append(heads, len(codes)).astype(np.int64), places, values, max(1, width))
         offsets = np.searchsorted(codes[heads], np.arange(len(query_ids) + 1)).astype(np.int64)
         names: list[list[str]] = [[] for _ in query_ids]
-        for query, intent in zip(
-            owner[by_query].tolist(), (distinct[by_query] % max(1, len(intent_names))).tolist(), strict=True
-        ):
+        for pair in distinct[by_query].tolist():
+            query, intent = divmod(pair, len(intent_names))
             names[query].append(intent_names[intent])
         chances = _intent_probabilities(query_ids, names, probabilities, max(1, width))
         return cls(
@@ -158,17 +151,15 @@ class DiversityQrels(PairRows):
 
     def to_dict(self) -> dict[str, dict[str, dict[str, int]]]:
         """``{query: {intent: {document: grade}}}``."""
-        out: dict[str, dict[str, dict[str, int]]] = {}
+        out: dict[str, dict[str, dict[str, int]]] = {
+            query: {intent: {} for intent in names}
+            for query, names in zip(self.query_ids, self.intent_ids, strict=True)
+        }
+        rows = np.repeat(np.arange(len(self.doc_ids)), np.diff(self.grades.offsets))
+        columns = (self.query_codes[rows], rows, self.grades.places, self.grades.values)
         ids = self.doc_ids.to_pylist()
-        for position, query in enumerate(self.query_ids):
-            table: dict[str, dict[str, int]] = {intent: {} for intent in self.intent_ids[position]}
-            for document in range(int(self.offsets[position]), int(self.offsets[position + 1])):
-                for entry in range(
-                    int(self.grades.offsets[document]), int(self.grades.offsets[document + 1])
-                ):
-                    intent = self.intent_ids[position][int(self.grades.places[entry])]
-                    table[intent][ids[document]] = int(self.grades.values[entry])
-            out[query] = table
+        for query, row, place, grade in zip(*(column.tolist() for column in columns), strict=True):
+            out[self.query_ids[query]][self.intent_ids[query][place]][ids[row]] = int(grade)
         return out
 
     def graded(self) -> Qrels:
@@ -176,8 +167,9 @@ class DiversityQrels(PairRows):
         rows = np.repeat(np.arange(len(self.doc_ids)), np.diff(self.grades.offsets))
         best = np.full(len(self.doc_ids), np.iinfo(np.int64).min)
         np.maximum.at(best, rows, self.grades.values.astype(np.int64))
-        queries = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        return Qrels.build([self.query_ids[q] for q in queries], self.doc_ids, best, source=self.source)
+        return Qrels.build(
+            [self.query_ids[q] for q in self.query_codes], self.doc_ids, best, source=self.source
+        )
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades by intent of the pairs; an unjudged document has none."""

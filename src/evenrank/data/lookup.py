@@ -139,6 +139,15 @@ def all_differ(
     return not (keys[1:] == keys[:-1]).any()
 
 
+def first_of_pairs(query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> npt.NDArray[np.bool_]:
+    """Of sorted rows, whether each is another (query, document) than the one before."""
+    fresh = np.ones(len(doc_ids), dtype=bool)
+    if len(doc_ids) > 1:
+        alike = values_of(pc.equal(doc_ids.slice(1), doc_ids.slice(0, len(doc_ids) - 1)))
+        fresh[1:] = ~alike | (query_codes[1:] != query_codes[:-1])
+    return fresh
+
+
 def repeated_pairs(
     query_codes: npt.NDArray[Any],
     doc_ids: pa.LargeStringArray,

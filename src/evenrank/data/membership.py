@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,21 +17,19 @@ from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pa
 from evenrank.data.lookup import PairRows
 from evenrank.data.membership_rows import (
     OWN,
-    check_cells,
     even_labels,
-    grouped,
     id_order,
     label_rows,
     listed_labels,
+    one_row_each,
     spread_evenly,
-    without_labels,
 )
 from evenrank.data.numbers import real_numbers
 from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, as_strings, encode_first_seen, positions, take
+from evenrank.ids import as_ids, as_strings, encode_first_seen, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -119,14 +117,10 @@ class Membership(PairRows):
             codes = encoded.astype(np.int64)
         numbers = np.ones(len(doc_ids)) if shares is None else as_numbers(shares, "share", name)
         check_lengths(documents=doc_ids, values=value_codes, shares=numbers, queries=codes)
-        spot = positions(attribute.values)
-        places = np.array([spot.get(value, -1) for value in found], np.int64)[value_codes]
-        gather = partial(
-            grouped, attribute, labels_only=shares is None,
+        ids, rows, entries = one_row_each(
+            attribute, doc_ids, codes, value_codes, found, numbers, labels_only=shares is None,
             multilabel=multilabel, divide=not multilabel or split == "share", name=name,
         )  # fmt: skip
-        check_cells(attribute, doc_ids, codes, places, found, value_codes, numbers, name, gather)
-        ids, rows, entries = gather(doc_ids, codes, places, numbers)
         return cls(attribute, ids, query_ids, rows, entries, multilabel, None, source)
 
     @classmethod
@@ -142,27 +136,26 @@ class Membership(PairRows):
         source: str | None = None,
     ) -> Membership:
         """From one row a document and one column a value."""
-        doc_ids = as_ids(documents, "document", source or attribute.name)
+        name, width = source or attribute.name, len(attribute.values)
+        doc_ids = as_ids(documents, "document", name)
         try:
             table = real_numbers(matrix)
         except (TypeError, ValueError):
-            raise InputTypeError(f"{source or attribute.name}: a matrix holds numbers alone") from None
-        if table.shape != (len(doc_ids), len(attribute.values)):
+            raise InputTypeError(f"{name}: a matrix holds numbers alone") from None
+        if table.shape != (len(doc_ids), width):
             raise DataError(
-                f"{source or attribute.name}: a matrix of {table.shape} does not fit "
-                f"{len(doc_ids)} documents and {len(attribute.values)} values"
+                f"{name}: a matrix of {table.shape} does not fit {len(doc_ids)} documents and {width} values"
             )
-        width = len(attribute.values)
         rows = np.repeat(np.arange(len(doc_ids)), width)
         owners = None if queries is None else take(as_ids(queries, "query", attribute.name), rows)
-        return _relocated(
-            lambda: cls.build(
+        try:
+            return cls.build(
                 attribute, take(doc_ids, rows), list(attribute.values) * len(doc_ids), table.ravel(),
                 queries=owners, multilabel=multilabel, split=split, source=source,
-            ),
-            width,
-            source or attribute.name,
-        )  # fmt: skip
+            )  # fmt: skip
+        except DataError as error:  # it counts cells
+            problems = [Problem((problem.line - 1) // width + 1, problem.what) for problem in error.problems]
+            raise DataError.listing(name, problems, more=error.more) if problems else error from None
 
     @property
     def name(self) -> str:
@@ -358,37 +351,36 @@ class Membership(PairRows):
         """
         if unlabelled not in (None, OWN):
             raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
-        rows = list(label_rows(labels))
-        evenly = even_labels(even)
-        if unlabelled == OWN:
-            own = dict.fromkeys(document for _, document, value in rows if value is None)
-            rows = [
-                (query, document, document if value is None else value) for query, document, value in rows
-            ]
-            if isinstance(attribute, Attribute):
-                attribute = replace(attribute, values=tuple(dict.fromkeys((*attribute.values, *own))))
-        dropped = even_labels(ignore)
-        if dropped:
-            rows = [(query, document, without_labels(value, dropped)) for query, document, value in rows]
-        named = [(query, document, value) for query, document, value in rows if value is not None]
-        if not named:
+        evenly, dropped, own, named = (
+            even_labels(even),
+            even_labels(ignore),
+            [],
+            not isinstance(attribute, str),
+        )
+        rows = []
+        for query, document, given in label_rows(labels):
+            if given is None and unlabelled == OWN:
+                own.append(document)
+                given = document
+            for label in listed_labels(given):
+                if not isinstance(label, str):
+                    raise InputTypeError(f"document {document!r}: a label must be a string, got {label!r}")
+                if label not in dropped:
+                    rows.append((query, document, label))
+        if not rows:
             raise DataError("no document has a label")
-        spread = [(q, d, v) for q, d, values in named for v in listed_labels(values)]
-        for _, document, value in spread:
-            if not isinstance(value, str):
-                raise InputTypeError(f"document {document!r}: a label must be a string, got {value!r}")
-        named_values = isinstance(attribute, Attribute)
+        queries, documents, values = zip(*rows, strict=True)
         if isinstance(attribute, str):
-            attribute = attribute_of(attribute, [value for *_, value in spread if value not in evenly])
-        by_query = any(query is not None for query, *_ in rows)
-        queries, documents, values = zip(*spread, strict=True)
-        places, values, shares = spread_evenly(attribute, as_strings(values), evenly)
+            attribute = attribute_of(attribute, [value for value in values if value not in evenly])
+        elif own:
+            attribute = replace(attribute, values=tuple(dict.fromkeys((*attribute.values, *own))))
+        places, spread, shares = spread_evenly(attribute, as_strings(values), evenly)
         built = cls.build(
-            attribute, [documents[place] for place in places], values, shares,
-            queries=[queries[place] for place in places] if by_query else None,
+            attribute, [documents[place] for place in places], spread, shares,
+            queries=None if queries[0] is None else [queries[place] for place in places],
             multilabel=multilabel, split=split,
         )  # fmt: skip
-        return replace(built, own=unlabelled == OWN, named=named_values)
+        return replace(built, own=unlabelled == OWN, named=named)
 
     @classmethod
     def from_scores(cls, attribute: Attribute, scores: Mapping[str, float], *, positive: str) -> Membership:
@@ -467,18 +459,6 @@ class Membership(PairRows):
         from evenrank.data.combining import combine
 
         return combine(parts, target)
-
-
-def _relocated(build: Any, width: int, name: str) -> Membership:
-    """Problems of cells by the row of the matrix that they are in."""
-    try:
-        membership: Membership = build()
-    except DataError as error:
-        if not error.problems:
-            raise
-        problems = [Problem((problem.line - 1) // width + 1, problem.what) for problem in error.problems]
-        raise DataError.listing(name, problems, more=error.more) from None
-    return membership
 
 
 def split_name(attribute: str) -> tuple[str, ...]:

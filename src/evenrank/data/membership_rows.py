@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,55 +13,19 @@ import pyarrow.compute as pc
 from evenrank.arrays import Floats, Int64s, integers, ragged, values_of
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.data.evidence_source import Sparse
-from evenrank.data.lookup import all_differ
+from evenrank.data.lookup import all_differ, first_of_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_strings, take
+from evenrank.ids import as_strings, positions, take
 
 OWN = "own"
 
 
-def check_cells(
+def one_row_each(
     attribute: Attribute,
     doc_ids: pa.LargeStringArray,
     codes: Int64s,
-    places: Int64s,
-    found: Sequence[str],
-    value_codes: npt.NDArray[Any],
-    shares: Floats,
-    name: str,
-    gather: Callable[..., object],
-) -> None:
-    """Raise for values and shares that are none, and for what ``gather`` finds in the other documents."""
-    problems = []
-    inside = (shares >= 0) & (shares <= 1 + SHARE_TOLERANCE)  # NaN is not
-    flawed = np.flatnonzero((places < 0) | ~inside)
-    for row in flawed[: PROBLEMS_SHOWN + 1].tolist():
-        document = doc_ids[row].as_py()
-        if places[row] < 0:
-            label = found[value_codes[row]]
-            what = f"{label!r} is not a value of {attribute.name!r}: they are {attribute.listed()}"
-        else:
-            what = f"share {shares[row]:g} is not between 0 and 1"
-        problems.append(Problem(row + 1, f"document {document!r}: {what}"))
-    if not problems:
-        return
-    documents = doc_ids.to_pylist()
-    bad = {(codes[row], documents[row]) for row in flawed.tolist()}
-    others = np.array(
-        [row for row, document in enumerate(documents) if (codes[row], document) not in bad], np.int64
-    )
-    try:
-        gather(take(doc_ids, others), codes[others], places[others], shares[others])
-    except DataError as error:
-        problems += [Problem(int(others[line - 1]) + 1, what) for line, what in error.problems]
-    raise DataError.listing(name, sorted(problems))
-
-
-def grouped(
-    attribute: Attribute,
-    doc_ids: pa.LargeStringArray,
-    codes: Int64s,
-    places: Int64s,
+    label_codes: npt.NDArray[Any],
+    labels: Sequence[str],
     shares: Floats,
     *,
     labels_only: bool,
@@ -74,57 +38,56 @@ def grouped(
     Labels of documents that are all listed once stay where they are; anything else is brought into the order
     of queries and ids, so that sums of shares do not depend on the order of the source.
     """
-    if labels_only and all_differ(codes, doc_ids):
-        return doc_ids, codes, Sparse(np.arange(len(places) + 1), places, shares, len(attribute.values))
+    spot, width = positions(attribute.values), len(attribute.values)
+    places = np.array([spot.get(label, -1) for label in labels], np.int64)[label_codes]
+    flawed = (places < 0) | ~((shares >= 0) & (shares <= 1 + SHARE_TOLERANCE))  # NaN, too
+    if labels_only and not flawed.any() and all_differ(codes, doc_ids):
+        return doc_ids, codes, Sparse(np.arange(len(places) + 1), places, shares, width)
     order = id_order(codes, doc_ids, places)
     codes, places, shares, ids = codes[order], places[order], shares[order], take(doc_ids, order)
-    fresh, repeated = np.ones(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
-    if len(order) > 1:
-        same = values_of(pc.equal(ids.slice(1), ids.slice(0, len(order) - 1)))
-        fresh[1:] = ~same | (codes[1:] != codes[:-1])
-        repeated[1:] = ~fresh[1:] & (places[1:] == places[:-1])
-    problems = [
-        (
-            int(order[row]),
-            f"document {ids[row].as_py()!r} has two shares of {attribute.values[places[row]]!r}",
-        )
-        for row in _first(np.flatnonzero(repeated & (shares != np.roll(shares, 1))), order)
-    ]
-    keep = ~repeated  # the same row again says nothing new
-    heads = np.flatnonzero(fresh[keep])
-    codes, places, shares, ids, order = (
-        codes[keep],
-        places[keep],
-        shares[keep],
-        ids.filter(pa.array(keep)),
-        order[keep],
-    )
-    sums = np.add.reduceat(shares, heads) if len(heads) else np.zeros(0)
-    sizes = np.diff(heads, append=len(places))
+    fresh = first_of_pairs(codes, ids)
+    again = ~fresh & (places == np.roll(places, 1))
+    keep = np.flatnonzero(~again)  # the same row again says nothing new
+    heads = np.flatnonzero(fresh[keep])  # (D,): where the rows of a document begin among those kept
+    sizes = np.diff(heads, append=len(keep))
+    sums = np.add.reduceat(shares[keep], heads) if len(heads) else np.zeros(0)
+
+    flawed, unlike, wrong = flawed[order], again & (shares != np.roll(shares, 1)), np.zeros(len(heads), bool)
     if not multilabel:
-        wrong = (sizes > 1) if labels_only else np.abs(sums - 1) > SHARE_TOLERANCE
-        lasts = np.maximum.reduceat(order, heads) if len(heads) else heads  # where a document is complete
-        for row in _first(np.flatnonzero(wrong), lasts):
-            head = heads[row]
-            document = ids[int(head)].as_py()
+        wrong = sizes > 1 if labels_only else np.abs(sums - 1) > SHARE_TOLERANCE
+    if flawed.any() or unlike.any() or wrong.any():
+        owners = np.cumsum(fresh) - 1
+        sound = (
+            np.bincount(owners, flawed) == 0
+        )  # (D,): of others it is said that they are flawed, and no more
+        lasts = np.maximum.reduceat(order[keep], heads)  # where a document is complete
+        problems = []
+        for at in _first(np.flatnonzero(flawed), order):
+            what = f"share {shares[at]:g} is not between 0 and 1"
+            if places[at] < 0:
+                label = labels[label_codes[order[at]]]
+                what = f"{label!r} is not a value of {attribute.name!r}: they are {attribute.listed()}"
+            problems.append((int(order[at]), f"document {ids[at].as_py()!r}: {what}"))
+        for at in _first(np.flatnonzero(unlike & sound[owners]), order):
+            what = f"has two shares of {attribute.values[places[at]]!r}"
+            problems.append((int(order[at]), f"document {ids[at].as_py()!r} {what}"))
+        for document in _first(np.flatnonzero(wrong & sound), lasts):
+            head = int(keep[heads[document]])
+            what = f": its shares sum to {sums[document]:g}, not to 1"
             if labels_only:
-                two = " and ".join(repr(attribute.values[place]) for place in places[head : head + 2])
-                what = f"document {document!r} has two values, {two}: give their shares, or say multilabel"
-            else:
-                what = f"document {document!r}: its shares sum to {sums[row]:g}, not to 1"
-            problems.append((int(lasts[row]), what))
-    if problems:
+                both = places[keep[heads[document] :][:2]]
+                two = " and ".join(repr(attribute.values[place]) for place in both)
+                what = f" has two values, {two}: give their shares, or say multilabel"
+            problems.append((int(lasts[document]), f"document {ids[head].as_py()!r}{what}"))
         raise DataError.listing(name, [Problem(row + 1, what) for row, what in sorted(problems)])
-    if divide:
-        shares = shares / np.repeat(np.where(sums > 0, sums, 1.0), sizes)
-    row_of = np.repeat(np.arange(len(heads)), sizes)
+
+    shares = shares[keep] / np.repeat(np.where(sums > 0, sums, 1.0), sizes) if divide else shares[keep]
     some = sums > 0  # a document without any value is not listed
-    entries = (shares > 0) & some[row_of]
-    lengths = np.bincount(row_of[entries], minlength=len(heads))[some]
+    entries = np.flatnonzero((shares > 0) & np.repeat(some, sizes))
+    lengths = np.bincount(np.repeat(np.arange(len(heads)), sizes)[entries], minlength=len(heads))[some]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    sparse = Sparse(offsets, places[entries], shares[entries], len(attribute.values))
-    rows = heads[some]
-    return take(ids, rows), codes[rows].astype(np.int64), sparse
+    rows = keep[heads[some]]
+    return take(ids, rows), codes[rows], Sparse(offsets, places[keep][entries], shares[entries], width)
 
 
 def id_order(codes: Int64s, doc_ids: pa.LargeStringArray, places: Int64s | None = None) -> Int64s:
@@ -140,13 +103,6 @@ def _first(found: Int64s, order: Int64s) -> list[int]:
     """Those of the places that come first in the source, as many as are shown, and one more."""
     first: list[int] = found[np.argsort(order[found], kind="stable")][: PROBLEMS_SHOWN + 1].tolist()
     return first
-
-
-def without_labels(value: Any, dropped: frozenset[str]) -> Any:
-    """The label or labels that are not dropped, None where none is left."""
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [label for label in listed_labels(value) if label not in dropped] or None
-    return None if isinstance(value, str) and value in dropped else value
 
 
 def even_labels(even: Iterable[str]) -> frozenset[str]:
@@ -193,4 +149,6 @@ def label_rows(labels: Any) -> Iterable[tuple[str | None, Any, Any]]:
 def listed_labels(values: Any) -> Iterable[Any]:
     if isinstance(values, (set, frozenset)):
         return sorted(values, key=str)  # the order of a set changes from process to process
+    if values is None:
+        return ()
     return values if isinstance(values, (list, tuple)) else [values]
