@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
+from evenrank.data.combining import joint
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.qrels import Qrels
@@ -104,6 +105,7 @@ def averaged_joint_targets(
         np.array([one != value for one in part.attribute.values])
         for part, value in zip(parts, unknown, strict=True)
     ]
+    own = [_world_shares(*one) for one in zip(parts, worlds, known, strict=True)]
     mass = _relevant(parts, qrels, unknown, rel)  # (Q, C)
     total = mass.sum(axis=1)
     found = np.flatnonzero(total > 0)
@@ -112,12 +114,11 @@ def averaged_joint_targets(
     for block in product((True, False), repeat=len(parts)):
         if not any(block):
             continue  # nothing is known, so nothing is averaged
-        inside = np.ones(1, dtype=bool)
-        world = np.ones(1)
-        for part, given, there, is_known in zip(parts, worlds, known, block, strict=True):
-            inside = np.outer(inside, there if is_known else ~there).ravel()
-            own = _world_shares(part, given, there) if is_known else np.ones(len(there))
-            world = np.outer(world, own).ravel()
+        pairs = list(zip(own, known, block, strict=True))
+        inside = joint([np.atleast_2d(there == is_known) for _, there, is_known in pairs])[0].astype(bool)
+        world = joint([np.atleast_2d(one if is_known else np.ones(len(one))) for one, _, is_known in pairs])[
+            0
+        ]
         fraction = shares[:, inside].sum(axis=1, keepdims=True)
         target[:, inside] = (shares[:, inside] + fraction * world[inside]) / 2
     return {qrels.query_ids[place]: tuple(target[row].tolist()) for row, place in enumerate(found.tolist())}
@@ -149,14 +150,15 @@ def _relevant(parts: Sequence[Membership], qrels: Qrels, unknown: Sequence[str |
     rows = np.flatnonzero(qrels.grades >= rel)
     codes = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[rows]
     pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows))
-    joint = np.ones((len(rows), 1))
+    tables = []
     for part, value in zip(parts, unknown, strict=True):
         at = part.rows_of(pairs)
         own = np.zeros((len(rows), len(part.attribute.values)))
         own[at >= 0] = part.dense_at(at[at >= 0])
         if value is not None:
             own[own.sum(axis=1) == 0, part.attribute.values.index(value)] = 1.0
-        joint = (joint[:, :, None] * own[:, None, :]).reshape(len(rows), -1)
-    mass = np.zeros((len(qrels), joint.shape[1]))
-    np.add.at(mass, codes, joint)
+        tables.append(own)
+    shares = joint(tables)
+    mass = np.zeros((len(qrels), shares.shape[1]))
+    np.add.at(mass, codes, shares)
     return mass

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evenrank.arrays import Floats
 from evenrank.data.attribute import COMBINED, UNIFORM, Attribute
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
@@ -26,19 +27,16 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
     attribute = combined_attribute([part.attribute for part in parts], target)
     first = next((part for part in parts if part.query_ids is not None), parts[0])
     for part in parts:
-        if part.query_ids is None or part is first:
-            continue
-        raise ParameterError(
-            f"{part.attribute.name!r} and {first.attribute.name!r} are both by query and cannot be combined"
-        )
+        if part.query_ids is not None and part is not first:
+            raise ParameterError(
+                f"{part.attribute.name!r} and {first.attribute.name!r} are both by query and cannot be "
+                "combined"
+            )
     ids, query_ids = first.doc_ids, first.query_ids or ("",)
     pairs = Pairs(query_ids, first.query_codes, StringRows(ids))
     rows = [part.rows_of(pairs) for part in parts]
     everywhere = np.flatnonzero(np.all([found >= 0 for found in rows], axis=0))  # (R,)
-    product = np.ones((len(everywhere), 1))
-    for part, found in zip(parts, rows, strict=True):
-        shares = part.shares.dense(found[everywhere])  # (R, L)
-        product = (product[:, :, None] * shares[:, None, :]).reshape(len(everywhere), -1)
+    product = joint([part.shares.dense(found[everywhere]) for part, found in zip(parts, rows, strict=True)])
     queries = None
     if first.query_ids is not None:
         queries = [first.query_ids[code] for code in first.query_codes[everywhere].tolist()]
@@ -51,6 +49,14 @@ def combine(parts: Sequence[Membership], target: Any) -> Membership:
     return replace(
         built, own=any(part.own for part in parts), named=all(part.named for part in parts), unit=unit
     )
+
+
+def joint(tables: Sequence[Floats]) -> Floats:
+    """(R, L1 * L2 * ..): the products of the shares (R, L) of several attributes."""
+    product = tables[0]
+    for shares in tables[1:]:
+        product = (product[:, :, None] * shares[:, None, :]).reshape(len(product), -1)
+    return product
 
 
 def combined_attribute(attributes: Sequence[Attribute], target: Any = None) -> Attribute:
@@ -79,10 +85,7 @@ def _target(attributes: Sequence[Attribute]) -> Any:
         raise ParameterError(f"targets of different kinds have no product ({listed}): give target=")
     queries = [set(a.target) for a in attributes if isinstance(a.target, Mapping)]
     if not queries:
-        return _product([attribute.targets([""])[0] for attribute in attributes])
+        return joint([attribute.targets([""]) for attribute in attributes])[0].tolist()
     common = sorted(set.intersection(*queries))
-    return {query: _product([a.targets([query])[0] for a in attributes]) for query in common}
-
-
-def _product(shares: Sequence[Any]) -> list[float]:
-    return [float(np.prod(combination)) for combination in itertools.product(*shares)]
+    shares = joint([attribute.targets(common) for attribute in attributes])
+    return dict(zip(common, shares.tolist(), strict=True))

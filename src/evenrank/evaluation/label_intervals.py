@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from evenrank.data.label_error import drawn, is_uncertain
+from evenrank.data.label_error import RankedLabels, drawn, is_uncertain
 from evenrank.data.membership import Membership
-from evenrank.data.ranked_labels import RankedLabels
 from evenrank.data.run import Run
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
