@@ -17,8 +17,8 @@ import numpy as np
 
 from evenrank.corpus import balance_folder, read_balance
 from evenrank.corpus.axis_study import study_axis, study_tables
+from evenrank.evidence.encoding import Encoder
 from evenrank.evidence.polarise import polarise_with_accuracy
-from evenrank.evidence.polarise.encoders import Encoder
 from evenrank.tables import printed
 
 WORDS = re.compile(r"[a-z]+")

@@ -33,20 +33,21 @@ def ways(texts: list[str]) -> dict[str, Callable[[], Any]]:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from evenrank.evidence.polarise.encoders import as_encoder, minilm_folder
+    from evenrank.evidence.encoding import as_encoder
+    from evenrank.evidence.models import MINILM, model_path
     from evenrank.evidence.polarise.engine import _encoded
     from evenrank.evidence.polarise.opinions import read_opinions
     from evenrank.systems import Dense
 
     torch.set_num_threads(1)
-    library = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    library = SentenceTransformer(model_path(MINILM), local_files_only=True)
     documents = {str(place): text for place, text in enumerate(texts)}
     opinions = read_opinions({"q": documents})
     encoder = as_encoder("minilm")
     encoder.encode(["loads the model"])
 
     def polarise() -> Any:
-        return _encoded([opinions], encoder, 32, None, None, None)[0]
+        return _encoded([opinions], encoder, None, None, None)[0]
 
     def dense() -> Any:
         system = Dense(encoder)

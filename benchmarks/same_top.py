@@ -66,13 +66,13 @@ def dense_row(documents: Texts, queries: Texts, cache: Path) -> list[Any]:
     import torch
     from sentence_transformers import SentenceTransformer, util
 
-    from evenrank.evidence.polarise.encoders import minilm_folder
+    from evenrank.evidence.models import MINILM, model_path
 
     torch.set_num_threads(1)
     system: Any = make_system("Dense(model=minilm)", cache=cache, progress=show)
     system.index(documents)
     run = system.retrieve(queries, TEN)
-    library = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    library = SentenceTransformer(model_path(MINILM), local_files_only=True)
     chosen = np.random.default_rng(0).choice(
         len(documents), min(ENCODED_AGAIN, len(documents)), replace=False
     )
@@ -93,13 +93,13 @@ def dense_row(documents: Texts, queries: Texts, cache: Path) -> list[Any]:
 def late_row(documents: Texts, queries: Texts, cache: Path) -> list[Any]:
     from sentence_transformers import SentenceTransformer
 
-    from evenrank.evidence.polarise.encoders import minilm_folder
+    from evenrank.evidence.models import MINILM, model_path
 
     some = dict(list(documents.items())[:LATE])
     system = make_system("LateInteraction(model=minilm)", cache=cache, progress=show)
     system.index(some)
     run = system.retrieve(queries, TEN)
-    library = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    library = SentenceTransformer(model_path(MINILM), local_files_only=True)
 
     def tokens(texts: list[str]) -> list[Any]:
         found = library.encode(texts, output_value="token_embeddings", show_progress_bar=False)

@@ -84,11 +84,12 @@ def dense_row(documents: dict[str, str]) -> list[Any]:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from evenrank.evidence.polarise.encoders import as_encoder, minilm_folder
+    from evenrank.evidence.encoding import as_encoder
+    from evenrank.evidence.models import MINILM, model_path
 
     torch.set_num_threads(1)
     some = dict(list(documents.items())[:ENCODED])
-    library = SentenceTransformer(str(minilm_folder()), local_files_only=True)
+    library = SentenceTransformer(model_path(MINILM), local_files_only=True)
     encoder = as_encoder("minilm")
     encoder.encode(["loads the model"])
 

@@ -139,7 +139,7 @@ def test_a_teacher_that_pools_otherwise_is_refused(
     (folder / "1_Pooling").mkdir()
     content["distil"]["teacher"] = str(folder)
     for modes, more, refused in (
-        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, [], "cls_token"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, [], "cls"),
         ({"pooling_mode": "mean"}, [{"path": "2_Dense", "type": f"{kind}Dense"}], "Dense"),
         ({"pooling_mode_mean_tokens": True}, [], None),
     ):

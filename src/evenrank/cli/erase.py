@@ -191,7 +191,7 @@ def _check_penalty(output: str, writes: str) -> None:
 
 def _check_encoder_name(name: str) -> None:
     """A misspelt name is not looked up on a network; only OWNER/NAME is a model of the hub."""
-    from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
+    from evenrank.evidence.models import MINILM, WORDLLAMA
 
     if name in (MINILM, WORDLLAMA) or Path(name).expanduser().is_dir():
         return

@@ -240,7 +240,7 @@ def _vectors(arguments: argparse.Namespace, wanted: set[str] | None) -> Any:
             f"--vectors {arguments.vectors}: an encoder has no list of words: add --documents FILE, whose "
             "words are taken, or give a file of vectors"
         )
-    from evenrank.evidence.polarise.encoders import as_encoder
+    from evenrank.evidence.encoding import as_encoder
 
     words = sorted(wanted)
     return dict(zip(words, as_encoder(arguments.vectors).encode(words), strict=True))

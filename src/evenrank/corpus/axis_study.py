@@ -11,7 +11,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.corpus.axis_calibration import calibration_table
 from evenrank.corpus.duo_agreement import duo_correlations
-from evenrank.evidence.polarise.chance import AgainstChance, against_chance, right_by_code, right_by_text
+from evenrank.evidence.polarise.accuracy import AgainstChance, against_chance, right_by_code, right_by_text
 from evenrank.evidence.polarise.engine import PolariseResult
 from evenrank.evidence.polarise.held_out import FittedQuery, QueryReliability, held_out_shares, reliability
 from evenrank.stats.intervals import mean_interval

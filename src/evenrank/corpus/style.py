@@ -16,8 +16,8 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.corpus.records import SIDES, Record
+from evenrank.evidence.polarise.accuracy import AgainstChance, against_chance
 from evenrank.evidence.polarise.axes import fit_axes, project
-from evenrank.evidence.polarise.chance import AgainstChance, against_chance
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 SENTENCE = re.compile(r"[.!?]+(?=\s|$)")

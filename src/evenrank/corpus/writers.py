@@ -65,19 +65,12 @@ class LocalWriter:
     def _load(self, folder: Path, gguf: str | None) -> None:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        from evenrank.evidence.polarise.encoders import without_bars
+        from evenrank.evidence.models import load_from
 
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         extra = {} if gguf is None else {"gguf_file": gguf}
-        try:
-            with without_bars():
-                self._tokens: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, **extra)
-                self._model: Any = AutoModelForCausalLM.from_pretrained(
-                    folder, local_files_only=True, **extra
-                )
-        except Exception as error:  # what a library may fail with here is anything
-            why = str(error).partition("\n")[0]
-            raise DataError(f"{folder}: the model cannot be loaded: {why}") from error
+        self._tokens: Any = load_from(folder, AutoTokenizer.from_pretrained, **extra)
+        self._model: Any = load_from(folder, AutoModelForCausalLM.from_pretrained, **extra)
         self._model.eval()
 
     def write(self, messages: Messages, seed: int) -> ChatAnswer:

@@ -13,10 +13,8 @@ import numpy as np
 from evenrank.arrays import Array
 from evenrank.erasure.vector_files import VectorSource, array_blocks
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import as_encoder
-from evenrank.evidence.polarise.encoding import encoded
-from evenrank.evidence.polarise.model_modules import COSINE
+from evenrank.evidence.encoding import VectorCache, as_encoder, encoded
+from evenrank.evidence.models import COSINE
 from evenrank.ids import as_strings
 
 TEXTS_AT_ONCE = 1024

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evenrank.errors import DataError, MissingExtraError, shortened
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, minilm_folder
-from evenrank.evidence.polarise.model_modules import unusual_modules
+from evenrank.evidence.models import MINILM, WORDLLAMA, model_path, unusual_modules
 from evenrank.files import regular_file
 
 ERASER_FILE = "eraser.safetensors"  # in the folder of a model
@@ -60,7 +59,7 @@ def encoder_identity(encoder: str | os.PathLike[str]) -> EncoderIdentity:
             raise MissingExtraError.for_job(f"the encoder {WORDLLAMA!r}", WORDLLAMA, WORDLLAMA)
         version = metadata.version(WORDLLAMA)
         return EncoderIdentity(name, hashlib.sha256(f"{WORDLLAMA} {version}".encode()).hexdigest())
-    folder = minilm_folder() if name == MINILM else Path(name).expanduser()
+    folder = Path(model_path(name) if name == MINILM else name).expanduser()
     if not folder.is_dir():
         return EncoderIdentity(name)  # of a hub: what is there may change
     files = sorted(

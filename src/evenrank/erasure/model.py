@@ -18,14 +18,13 @@ import numpy as np
 from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import ERASER_FILE, encoder_identity
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.polarise.encoders import MINILM, minilm_folder
+from evenrank.evidence.models import MINILM, MODULES, model_path, read_modules
 from evenrank.files import regular_file
 from evenrank.io.atomic import check_new_folder, whole_folder
 from evenrank.io.tensors import write_tensors
 
 _LIBRARY = "sentence_transformers.models"
 _DENSE, _NORMALIZE, _ROUTER = (f"{_LIBRARY}.{name}" for name in ("Dense", "Normalize", "Router"))
-_MODULES = "modules.json"
 
 
 def write_model(
@@ -46,11 +45,11 @@ def write_model(
             "with Dense(eraser=..), or fit one without a penalty"
         )
     check_new_folder(output)
-    source = minilm_folder() if os.fspath(encoder) == MINILM else Path(encoder).expanduser()
-    if not (source / _MODULES).is_file():
-        raise DataError(f"{source}: is no folder of a sentence-transformers model: it has no {_MODULES}")
+    source = Path(model_path(MINILM) if os.fspath(encoder) == MINILM else encoder).expanduser()
+    if not (source / MODULES).is_file():
+        raise DataError(f"{source}: is no folder of a sentence-transformers model: it has no {MODULES}")
     eraser.check_encoder(encoder_identity(encoder))
-    modules = _read_modules(source / _MODULES)
+    modules = read_modules(source)
     width = _width(source, modules)
     if width is not None:
         eraser.check_width(width, str(encoder))
@@ -65,17 +64,7 @@ def write_model(
             place = _append(modules, _ROUTER, folder)
             _write_router(eraser, place)
         eraser.save(place / ERASER_FILE)
-        _write_json(folder / _MODULES, modules)
-
-
-def _read_modules(path: Path) -> list[dict[str, Any]]:
-    try:
-        found = json.loads(regular_file(path).read_text(encoding="utf-8"))
-        if not found or not all(isinstance(entry["type"], str) for entry in found):
-            raise ValueError("no modules")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: cannot be read as a list of modules: {error}") from error
-    return list(found)
+        _write_json(folder / MODULES, modules)
 
 
 def _width(folder: Path, modules: list[dict[str, Any]]) -> int | None:

@@ -123,7 +123,7 @@ def _line(place: tuple[str, ...], why: str) -> str:
 
 
 def _is_local(encoder: str, base: Path) -> bool:
-    from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
+    from evenrank.evidence.models import MINILM, WORDLLAMA
 
     return encoder in (MINILM, WORDLLAMA) or (base / encoder).is_dir()
 

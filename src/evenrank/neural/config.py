@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.evidence.models import MINILM
 from evenrank.grammar import REFUSED, integer
 from evenrank.inputs.project import FETCHED, Project
 from evenrank.inputs.sections import (
@@ -22,7 +23,6 @@ from evenrank.inputs.sections import (
     Tune,
 )
 from evenrank.io.toml import parse_toml
-from evenrank.neural.encoders import MINILM
 from evenrank.neural.presets import with_preset
 from evenrank.remote.addresses import is_remote
 

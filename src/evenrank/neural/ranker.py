@@ -16,9 +16,10 @@ from torch import nn
 from torch.nn import functional
 
 from evenrank.errors import DataError, ParameterError
+from evenrank.evidence.models import quiet
 from evenrank.files import regular_file
 from evenrank.io.atomic import whole_folder
-from evenrank.neural.encoders import encoder_path, load_encoder, quiet
+from evenrank.neural.encoders import encoder_path, load_encoder
 from evenrank.neural.losses import LOSSES, OUTPUTS
 from evenrank.neural.reversal import reverse
 from evenrank.neural.tokens import PairBatches, Texts

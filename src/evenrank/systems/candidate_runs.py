@@ -13,7 +13,7 @@ from evenrank.data.run import Run
 from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import EncoderIdentity, encoder_identity
 from evenrank.errors import DataError, ParameterError, counted, few
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA
+from evenrank.evidence.models import MINILM, WORDLLAMA
 from evenrank.inputs import Inputs
 from evenrank.io.tensors import SUFFIX
 from evenrank.systems.base import Progress

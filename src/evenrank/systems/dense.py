@@ -15,10 +15,8 @@ from evenrank.data.run import Run
 from evenrank.erasure.eraser import Eraser
 from evenrank.erasure.identity import encoder_identity
 from evenrank.errors import ParameterError
-from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.encoders import MINILM, WORDLLAMA, Encoder, as_encoder
-from evenrank.evidence.polarise.encoding import encoded
-from evenrank.evidence.polarise.model_modules import COSINE, DOT
+from evenrank.evidence.encoding import Encoder, VectorCache, as_encoder, encoded
+from evenrank.evidence.models import COSINE, DOT, MINILM, WORDLLAMA
 from evenrank.grammar import choice, declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,

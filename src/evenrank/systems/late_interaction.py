@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError
-from evenrank.evidence.polarise.encoders import MINILM
+from evenrank.evidence.models import MINILM
 from evenrank.grammar import declare, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
@@ -26,7 +26,7 @@ from evenrank.systems.base import (
 from evenrank.systems.declared import LATE, SystemSettings, SystemTerm
 from evenrank.systems.kept import Arrays, KeptArrays, digest_of
 from evenrank.systems.model_folders import PAIRS, check_model, need_transformers
-from evenrank.systems.token_vectors import TokenEncoder, model_path, token_encoder
+from evenrank.systems.token_vectors import TokenEncoder, token_encoder, token_folder
 
 Vectors = npt.NDArray[np.floating[Any]]
 TEXTS_AT_ONCE = 1024
@@ -130,11 +130,11 @@ class LateInteractionTerm(SystemTerm):
 
     def check(self, settings: SystemSettings) -> None:
         need_transformers("late interaction")
-        folder = model_path(self.model, settings.path(self.model))
+        folder = token_folder(self.model, settings.path(self.model))
         check_model(folder, "encoder of tokens", refused=(PAIRS,))
 
     def make(self, settings: SystemSettings) -> LateInteraction:
-        folder: Path = model_path(self.model, settings.path(self.model))
+        folder: Path = token_folder(self.model, settings.path(self.model))
         if not folder.is_dir():
             raise ParameterError(f"{folder}: no such folder of a model")
         name = self.model if self.model == MINILM else folder.name

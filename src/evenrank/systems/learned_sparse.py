@@ -12,7 +12,7 @@ import numpy as np
 
 from evenrank.data.run import Run
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.polarise.encoders import folder_identity
+from evenrank.evidence.models import folder_identity, load_from
 from evenrank.grammar import declare, integer, parameter, text
 from evenrank.systems.base import (
     IndexedDocuments,
@@ -25,7 +25,7 @@ from evenrank.systems.base import (
 )
 from evenrank.systems.declared import SPARSE, SystemSettings, SystemTerm
 from evenrank.systems.kept import Arrays, KeptArrays, digest_of
-from evenrank.systems.model_folders import MASKED, check_model, load_from, need_transformers, weights_of
+from evenrank.systems.model_folders import MASKED, check_model, need_transformers, weights_of
 
 TEXTS_AT_ONCE = 1024
 DECIMALS = 6

@@ -84,24 +84,6 @@ def need_transformers(job: str) -> None:
             raise MissingExtraError.for_job(job, package, "embed")
 
 
-def load_from(folder: Path, load: Any, **options: Any) -> Any:
-    """A model or tokenizer of transformers; whatever goes wrong is one error."""
-    from transformers.utils import logging
-
-    from evenrank.evidence.polarise.encoders import without_bars
-
-    heard = logging.get_verbosity()
-    try:
-        logging.set_verbosity_error()  # a head that is read elsewhere would be reported as unexpected
-        with without_bars():
-            return load(str(folder), local_files_only=True, **options)
-    except Exception as error:  # what a library may fail with here is anything
-        why = str(error).partition("\n")[0]
-        raise DataError(f"{folder}: the model cannot be loaded: {why}") from error
-    finally:
-        logging.set_verbosity(heard)
-
-
 def weights_of(folder: Path, names: Sequence[str]) -> dict[str, Any]:
     """Some tensors of a model by the end of their names, from safetensors or from a file of weights alone."""
     import torch

@@ -14,7 +14,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
-from evenrank.evidence.polarise.encoders import folder_identity, without_bars
+from evenrank.evidence.models import folder_identity, load_from
 from evenrank.files import regular_file
 
 NANORANKER = "nanoranker"
@@ -91,7 +91,9 @@ def _cross_encoder(folder: Path, batch: int) -> Scoring:
 
     def score(queries: list[str], documents: list[str]) -> Any:
         if not loaded:
-            loaded.append(_load(folder))
+            from sentence_transformers import CrossEncoder
+
+            loaded.append(load_from(folder, CrossEncoder))
         pairs = list(zip(queries, documents, strict=True))
         return loaded[0].predict(pairs, batch_size=batch, show_progress_bar=False)
 
@@ -129,17 +131,6 @@ def _check_head(folder: Path) -> None:
             f"{folder}: {', '.join(map(str, kinds))} has no head that scores pairs: a cross-encoder is "
             f"a model .. {HEAD}; an encoder can be a system of its own"
         )
-
-
-def _load(folder: Path) -> Any:
-    from sentence_transformers import CrossEncoder
-
-    try:
-        with without_bars():
-            return CrossEncoder(str(folder), local_files_only=True)
-    except Exception as error:  # what a model can fail with is any library's
-        why = str(error).partition("\n")[0]
-        raise DataError(f"{folder}: the cross-encoder cannot be loaded: {why}") from error
 
 
 def _nanoranker() -> Scoring:

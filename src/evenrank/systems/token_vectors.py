@@ -12,8 +12,8 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError
-from evenrank.evidence.polarise.encoders import MINILM, folder_identity, minilm_folder
-from evenrank.systems.model_folders import architectures, load_from, weights_of
+from evenrank.evidence.models import MINILM, folder_identity, load_from, model_path
+from evenrank.systems.model_folders import architectures, weights_of
 
 COLBERT = "ColBERT"
 QUERY_TOKENS, DOCUMENT_TOKENS = 32, 300  # as the ColBERT papers have them
@@ -39,8 +39,8 @@ class TokenEncoder:
         return found
 
 
-def model_path(model: str, folder: Path) -> Path:
-    return minilm_folder() if model == MINILM and not folder.is_dir() else folder
+def token_folder(model: str, folder: Path) -> Path:
+    return Path(model_path(MINILM)) if model == MINILM and not folder.is_dir() else folder
 
 
 def token_encoder(folder: Path, name: str, *, batch: int) -> TokenEncoder:

@@ -108,7 +108,7 @@ def _other_questions(inputs: StageInputs, queries: Sequence[str]) -> dict[str, R
 def question_encoder(name: str, texts: Sequence[str]) -> Callable[[Sequence[str]], Floats]:
     """Unit vectors of questions: of their content words, or by a sentence-transformers model."""
     if name != "words":
-        from evenrank.evidence.polarise.encoders import as_encoder
+        from evenrank.evidence.encoding import as_encoder
 
         model = as_encoder(name)
         return lambda asked: _units(np.asarray(model.encode(list(asked)), dtype=np.float64))

@@ -12,12 +12,10 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
 from evenrank.errors import DataError, ParameterError, few
-from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table
+from evenrank.evidence.encoding import Encoder, VectorCache, as_encoder, encoded
+from evenrank.evidence.models import MINILM
+from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, right_by_text
 from evenrank.evidence.polarise.axes import Axes, fit_axes, orientation, project, without_direction
-from evenrank.evidence.polarise.cache import VectorCache
-from evenrank.evidence.polarise.chance import right_by_text
-from evenrank.evidence.polarise.encoders import MINILM, as_encoder
-from evenrank.evidence.polarise.encoding import encoded
 from evenrank.evidence.polarise.held_out import FittedQuery
 from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
 from evenrank.evidence.polarise.vectors import as_vectors
@@ -121,51 +119,48 @@ def polarise_with_accuracy(
     if sentences is not None and labelled is not None and sentences.sides != fit.sides:
         raise DataError(
             f"{sentences.source or 'perspectives'}: has sentences for {few(sentences.sides or ())}, "
-            "but documents "
-            f"name {few(fit.sides or ())}: use the same names"
+            f"but documents name {few(fit.sides or ())}: use the same names"
         )
-    placed = fit if documents is None else read_opinions(documents, texts=texts)
+    other = None if documents is None else read_opinions(documents, texts=texts)
     removed = None if distractors is None else read_opinions(distractors, texts=texts)
-    other = None if placed is fit else placed
-    everything = [part for part in (fit, other, sentences, removed) if part is not None]
+    parts = [part for part in (fit, other, sentences, removed) if part is not None]
     if given is None:
-        vectors = _encoded(everything, encoder, batch, cache, progress, on)
+        vectors = _encoded(parts, as_encoder(encoder, batch=batch), cache, progress, on)
     else:
-        vectors = [given.of(part.doc_ids) for part in everything]
-    said = vectors[1 if other is None else 2] if sentences is not None else np.empty((0, 0))
+        vectors = [given.of(part.doc_ids) for part in parts]
+    leads = None
+    if sentences is not None and sides is not None:
+        leads = _leads(sentences, vectors[1 if other is None else 2], sides)
     if removed is not None:
         direction = _distractor_direction(removed, vectors[-1])
         vectors[:2] = (without_direction(own, direction) for own in vectors[:2])
-    fit_vectors, placed_vectors = vectors[0], vectors[0 if other is None else 1]
-    by = None if sentences is None or sides is None else _leads(sentences, said, sides)
-    fitted, without, unturned = _fit(fit, fit_vectors, axes, labelled, by)
-
-    def place(part: Opinions, vectors: Floats) -> Polarity:
-        scores, missing = np.zeros((len(part), axes)), dict(without)
-        for code, query in enumerate(part.query_ids):
-            if query not in fitted:
-                missing.setdefault(query, NO_DOCUMENTS)
-                continue
-            rows = part.rows(code)
-            scores[rows] = project(vectors[rows], fitted[query])
-        return Polarity.build(
-            list(part.doc_ids),
-            scores,
-            queries=[part.query_ids[code] for code in part.query_codes.tolist()],
-            oriented=sides is not None and len(unturned) < len(fitted),
-            without_axis={query: missing[query] for query in part.query_ids if query in missing},
-            source=part.source,
-        )
-
-    queries, accuracy = _of_fitted(fit, fit_vectors, fitted, labelled, seed)
+    found = _fit(fit, vectors[0], axes, labelled, leads, seed)
+    oriented = sides is not None and len(found.unturned) < len(found.axes)
+    at_home = _place(fit, vectors[0], found, axes, oriented)
+    if other is None:
+        return PolariseResult(at_home, found.accuracy, tuple(found.unturned), None, tuple(found.queries))
     return PolariseResult(
-        place(placed, placed_vectors),
-        accuracy,
-        unturned,
-        None if other is None else place(fit, fit_vectors),
-        queries,
-        {} if other is None or sides is None else _placed_right(other, placed_vectors, fitted, sides),
+        _place(other, vectors[1], found, axes, oriented),
+        found.accuracy,
+        tuple(found.unturned),
+        at_home,
+        tuple(found.queries),
+        {} if sides is None else _placed_right(other, vectors[1], found.axes, sides),
     )
+
+
+@dataclass
+class _Fit:
+    """The axes of every query that has them, why others have none, and what is known of their accuracy.
+
+    ``unturned`` are queries where nothing says which side is positive.
+    """
+
+    axes: dict[str, Axes] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=dict)
+    unturned: list[str] = field(default_factory=list)
+    queries: list[FittedQuery] = field(default_factory=list)
+    accuracy: Accuracy | None = None  # over the queries that have documents of both sides
 
 
 def _fit(
@@ -174,81 +169,77 @@ def _fit(
     count: int,
     sides: tuple[str, str] | None,
     leads: Mapping[str, Floats] | None,
-) -> tuple[dict[str, Axes], dict[str, str], tuple[str, ...]]:
-    """The axes of every query that has them, why others have none, and the queries where nothing says which
-    side is positive: neither documents of both sides, nor ``leads``, by which axes are turned if given."""
-    fitted: dict[str, Axes] = {}
-    without: dict[str, str] = {}
-    unturned: list[str] = []
-    takes = fit.taking(sides)
-    for code, query in enumerate(fit.query_ids):
-        rows = fit.rows(code)
-        found = fit_axes(vectors[rows], count)
-        if isinstance(found, str):
-            without[query] = found
+    seed: int,
+) -> _Fit:
+    """Axes are turned by the documents of both sides, or by ``leads`` if these are given."""
+    found = _Fit()
+    generator = np.random.default_rng(seed)
+    names, values, chance = list[str](), list[float](), list[float]()
+    for own in fit.by_query(sides):
+        axes = fit_axes(vectors[own.rows], count)
+        if isinstance(axes, str):
+            found.without[own.query] = axes
             continue
-        first, second = takes[:, rows]
-        turn = orientation(project(vectors[rows], found), first, second)
-        directions = found.directions * turn[:, None]
-        if leads is not None and query in leads:
-            directions = directions * np.where(leads[query] @ directions.T < 0, -1.0, 1.0)[:, None]
-        elif leads is not None or (sides is not None and not (first.any() and second.any())):
-            unturned.append(query)
-        fitted[query] = Axes(found.centre, directions)
-    return fitted, without, tuple(unturned)
+        turn = orientation(project(vectors[own.rows], axes), own.first, own.second)
+        directions = axes.directions * turn[:, None]
+        if leads is not None and own.query in leads:
+            directions = directions * np.where(leads[own.query] @ directions.T < 0, -1.0, 1.0)[:, None]
+        elif leads is not None or (sides is not None and not own.names_both):
+            found.unturned.append(own.query)
+        found.axes[own.query] = axes = Axes(axes.centre, directions)
+        scores = project(vectors[own.rows], axes)[:, 0]
+        named = own.first | own.second
+        if own.names_both:
+            labels = own.first[named]
+            shuffled = generator.permuted(np.tile(labels, (SHUFFLES, 1)), axis=1)
+            names.append(own.query)
+            values.append(float(right_by_text(scores[named], labels[None])[0]))
+            chance.append(float(right_by_text(scores[named], shuffled).mean()))
+        documents = tuple(fit.doc_ids[row] for row in own.rows.tolist())
+        whole = own.first if own.names_both and named.all() else None
+        found.queries.append(FittedQuery(own.query, documents, vectors[own.rows], scores, whole))
+    if names:
+        found.accuracy = Accuracy(tuple(names), np.array(values), np.array(chance))
+    return found
+
+
+def _place(part: Opinions, vectors: Floats, found: _Fit, count: int, oriented: bool) -> Polarity:
+    """Documents on the axes of their queries; 0 where there is none."""
+    scores, without = np.zeros((len(part), count)), dict[str, str]()
+    for own in part.by_query(None):
+        if own.query in found.axes:
+            scores[own.rows] = project(vectors[own.rows], found.axes[own.query])
+        else:
+            without[own.query] = found.without.get(own.query, NO_DOCUMENTS)
+    return Polarity.build(
+        list(part.doc_ids),
+        scores,
+        queries=[part.query_ids[code] for code in part.query_codes.tolist()],
+        oriented=oriented,
+        without_axis=without,
+        source=part.source,
+    )
 
 
 def _leads(sentences: Opinions, vectors: Floats, sides: tuple[str, str]) -> dict[str, Floats]:
     """For queries with a sentence of each side, what the first one has and the second one has not."""
-    takes, found = sentences.taking(sides), {}
-    for code, query in enumerate(sentences.query_ids):
-        rows = sentences.rows(code)
-        first, second = (vectors[rows[own]] for own in takes[:, rows])
-        if len(first) and len(second):
-            found[query] = first[-1] - second[-1]
-    return found
-
-
-def _of_fitted(
-    fit: Opinions, vectors: Floats, fitted: Mapping[str, Axes], sides: tuple[str, str] | None, seed: int
-) -> tuple[tuple[FittedQuery, ...], Accuracy | None]:
-    """What the axes were fitted to, and the accuracy of the first axis, over the queries that have documents
-    of both sides."""
-    generator = np.random.default_rng(seed)
-    queries, names, values, chance = list[FittedQuery](), list[str](), list[float](), list[float]()
-    takes = fit.taking(sides)
-    for code, query in enumerate(fit.query_ids):
-        if query not in fitted:
-            continue
-        rows = fit.rows(code)
-        scores = project(vectors[rows], fitted[query])[:, 0]
-        first, second = takes[:, rows]
-        named, both = first | second, bool(first.any() and second.any())
-        if both:
-            labels = first[named]
-            shuffled = generator.permuted(np.tile(labels, (SHUFFLES, 1)), axis=1)
-            names.append(query)
-            values.append(float(right_by_text(scores[named], labels[None])[0]))
-            chance.append(float(right_by_text(scores[named], shuffled).mean()))
-        documents = tuple(fit.doc_ids[row] for row in rows.tolist())
-        whole = first if both and named.all() else None
-        queries.append(FittedQuery(query, documents, vectors[rows], scores, whole))
-    found = Accuracy(tuple(names), np.array(values), np.array(chance)) if names else None
-    return tuple(queries), found
+    return {
+        own.query: vectors[own.rows[own.first][-1]] - vectors[own.rows[own.second][-1]]
+        for own in sentences.by_query(sides)
+        if own.names_both
+    }
 
 
 def _placed_right(
-    placed: Opinions, vectors: Floats, fitted: Mapping[str, Axes], sides: tuple[str, str]
+    placed: Opinions, vectors: Floats, axes: Mapping[str, Axes], sides: tuple[str, str]
 ) -> dict[str, float]:
     """The share of placed documents on the side that they name, for queries that name both."""
     found: dict[str, float] = {}
-    takes = placed.taking(sides)
-    for code, query in enumerate(placed.query_ids):
-        rows = placed.rows(code)
-        one, other = takes[:, rows]
-        if query in fitted and one.any() and other.any():
-            scores = project(vectors[rows], fitted[query])[:, 0]
-            found[query] = float((((scores > 0) & one) | ((scores < 0) & other))[one | other].mean())
+    for own in placed.by_query(sides):
+        if own.query in axes and own.names_both:
+            scores = project(vectors[own.rows], axes[own.query])[:, 0]
+            right = ((scores > 0) & own.first) | ((scores < 0) & own.second)
+            found[own.query] = float(right[own.first | own.second].mean())
     return found
 
 
@@ -269,25 +260,20 @@ def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
 
 def _encoded(
     parts: list[Opinions],
-    given: Any,
-    batch: int,
+    encoder: Encoder,
     cache: str | os.PathLike[str] | None,
     progress: Progress | None,
     on: object,
 ) -> list[Floats]:
     """Vectors of all parts; every text is encoded once."""
-    own = as_encoder(given, batch=batch)
     names: dict[str, str] = {}  # the first document of each text
     for part in parts:
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    kept = None if cache is None or own.identity is None else VectorCache(cache, own.identity)
-    place: dict[str, int] = {}
-    found: list[Floats] = []
-    for block, vectors in encoded(names, own, cache=kept, on=on):
-        place.update(zip(block, range(len(place), len(place) + len(block)), strict=True))
-        found.append(vectors)
+    kept = None if cache is None or encoder.identity is None else VectorCache(cache, encoder.identity)
+    known: dict[str, Floats] = {}
+    for block, vectors in encoded(names, encoder, cache=kept, on=on):
+        known.update(zip(block, vectors, strict=True))
         if progress is not None:
-            progress(len(place), len(names))
-    everything = np.concatenate(found)
-    return [everything[[place[text] for text in part.texts or ()]] for part in parts]
+            progress(len(known), len(names))
+    return [np.stack([known[text] for text in part.texts or ()]) for part in parts]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,19 @@ _ACCEPTED = (
 )
 
 
+class OfQuery(NamedTuple):
+    """The rows of one query, and which of these take the one side, and which the other."""
+
+    query: str
+    rows: Int64s
+    first: Bools
+    second: Bools
+
+    @property
+    def names_both(self) -> bool:
+        return bool(self.first.any() and self.second.any())
+
+
 @dataclass(frozen=True)
 class Opinions:
     """Documents of queries with their texts, and which of two perspectives each takes, where known."""
@@ -43,14 +55,13 @@ class Opinions:
     def __len__(self) -> int:
         return len(self.doc_ids)
 
-    def rows(self, query: int) -> Int64s:
-        order, bounds = self._by_query
-        return order[bounds[query] : bounds[query + 1]]
-
-    @cached_property
-    def _by_query(self) -> tuple[Int64s, Int64s]:
+    def by_query(self, sides: tuple[str, str] | None) -> Iterator[OfQuery]:
+        """The documents of every query, and which side they take."""
         order = np.argsort(self.query_codes, kind="stable")
-        return order, np.searchsorted(self.query_codes[order], np.arange(len(self.query_ids) + 1))
+        ends = np.cumsum(np.bincount(self.query_codes, minlength=len(self.query_ids)))
+        one, other = self.taking(sides)
+        for query, rows in zip(self.query_ids, np.split(order, ends[:-1]), strict=True):
+            yield OfQuery(query, rows, one[rows], other[rows])
 
     def taking(self, sides: tuple[str, str] | None) -> Bools:
         """(2, N): which documents take the one side, and which the other."""

@@ -13,7 +13,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.numbers import real_numbers
 from evenrank.errors import DataError, counted, few
-from evenrank.evidence.polarise.encoders import checked
+from evenrank.evidence.encoding import checked
 from evenrank.files import read_utf8, regular_file
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
