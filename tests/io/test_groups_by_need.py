@@ -161,13 +161,3 @@ def test_a_damaged_file_is_named(made: Path, tmp_path: Path) -> None:
     with pytest.raises(DamagedError) as caught:
         scores_of(er.read_groups(place, "side"))
     assert file.name in str(caught.value)
-
-
-def test_a_file_that_another_program_wrote_again_with_other_rows(made: Path, tmp_path: Path) -> None:
-    file = made if made.is_file() else made / "part-00000.parquet"
-    table, kept = pq.read_table(file), pq.read_metadata(file).metadata
-    changed = tmp_path / "fewer.parquet"
-    pq.write_table(table.slice(2).replace_schema_metadata(kept), changed)
-    with pytest.raises(DamagedError) as caught:
-        scores_of(er.read_groups(changed, "side"))
-    assert "fewer.parquet" in str(caught.value)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,11 +90,10 @@ def derived(counts: Path, output: str, on: Any) -> Any:
     "damage",
     [
         lambda record: record.replace(b'"part"', b'"qart"'),
-        lambda record: re.sub(rb"\d", lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), record, count=1),
-        lambda record: re.sub(rb", \"check\": \"\w+\"", b"", record),  # as before there was one
+        lambda record: record[:-9],
         lambda record: b"[]",
     ],
-    ids=["a key", "a digit", "no check", "no object"],
+    ids=["a key", "its end", "no object"],
 )
 def test_a_part_whose_record_is_damaged_is_made_again(
     tmp_path: Path, work: Any, output: str, damage: Any
@@ -149,27 +146,3 @@ def test_no_bit_of_derived_groups_changes_them_in_silence(tmp_path: Path, output
     assert all(str(place) in error for error in errors)
     # of a file without its description nobody knows that it was derived
     assert sum("derive them again" in error for error in errors) > 400
-
-
-def test_no_bit_of_a_commit_changes_it_in_silence(tmp_path: Path) -> None:
-    """Some keys are told to nobody, such as where the counts came from."""
-    source = write(tmp_path / "c.tsv", rows(300))
-    scan_file(source, LEXICON, f"{tmp_path}/counts/")
-    derive_groups(source, f"{tmp_path}/groups/", LEXICON)
-    counts, groups = er.read_counts(tmp_path / "counts"), read_groups(tmp_path / "groups", "side")
-    for name, is_sound in (
-        ("counts", lambda: is_same(er.read_counts(tmp_path / "counts"), counts)),
-        ("groups", lambda: read_groups(tmp_path / "groups", "side").fingerprint == groups.fingerprint),
-    ):
-        commit, errors = tmp_path / name / "_evenrank.json", []
-        for _ in with_other_bits(commit, 300):
-            try:
-                assert is_sound()
-            except DataError as error:
-                errors.append(str(error))
-        assert len(errors) > 200
-        assert all(str(commit.parent) in error for error in errors)
-        about = json.loads(commit.read_text())
-        del about["check"]  # as before there was one
-        commit.write_text(json.dumps(about))
-        assert is_sound()

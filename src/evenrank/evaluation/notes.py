@@ -22,8 +22,7 @@ from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
-from evenrank.io.counts_by_need import WordsByNeed
-from evenrank.io.groups_by_need import MembershipByNeed
+from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 from evenrank.measures.missing import counted_as

@@ -17,8 +17,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
-from evenrank.io.counts_by_need import WordsByNeed
-from evenrank.io.groups_by_need import MembershipByNeed
+from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
 
 
 def provenance(

@@ -16,8 +16,7 @@ from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import offsets_of, take
 from evenrank.inputs import Inputs
-from evenrank.io.counts_by_need import WordsByNeed
-from evenrank.io.groups_by_need import MembershipByNeed
+from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Measure
 
 LOOKED_AT = 1000  # ranked documents, spread over the run

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,10 @@ from evenrank.arrays import values_of
 from evenrank.data.evidence_source import Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DamagedError, DataError, ParameterError
+from evenrank.errors import DamagedError, DataError, DiskError, ParameterError
 from evenrank.ids import as_strings
-from evenrank.io.damage import noticing_damage
+from evenrank.io.content_hash import PIECE, hash_of_columns, hash_of_file
+from evenrank.io.remote import is_remote
 from evenrank.io.source import as_source, parquet_file
 
 if TYPE_CHECKING:
@@ -100,15 +101,6 @@ def counts_batch(
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-class Abandonable(Protocol):
-    def abandon(self) -> None:
-        """Give up, without an error on top of the one that is the reason."""
-        ...
-
-
-W = TypeVar("W", bound=Abandonable)
-
-
 class CountsWriter:
     """Batches in, row groups out. Where one row group ends depends on the rows alone, not on the batches'
     speed, so that equal counts give equal bytes."""
@@ -155,7 +147,7 @@ class CountsWriter:
 
 
 @contextmanager
-def writing(writer: W) -> Iterator[W]:
+def writing(writer: Any) -> Iterator[Any]:
     """A writer that is given up where the block raises."""
     try:
         yield writer
@@ -172,6 +164,22 @@ def counts_file(path: Path, **options: Any) -> Iterator[pa.parquet.ParquetFile]:
         pa.parquet.ParquetFile(raw, page_checksum_verification=True, **options) as file,
     ):
         yield file
+
+
+@contextmanager
+def noticing_damage(name: str | os.PathLike[str], what: str, cure: str) -> Iterator[None]:
+    """In this block a file is read: what is wrong with its content is damage, and the error says the way out.
+
+    What the system says (no such file, too many open files, no memory) is no damage: the file may be sound.
+    """
+    try:
+        yield
+    except (DataError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise DiskError(f"{os.fspath(name)}: cannot be read: {os.strerror(error.errno)}") from error
+        raise DamagedError(f"{os.fspath(name)}: is not {what} ({error}): {cure}") from error
 
 
 def sound_counts(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
@@ -195,7 +203,7 @@ def read_counts(
     about = stored.about
     about.check(lexicon, tokenizer, source)
     if stored.folder is not None or about.rows > LOADED:
-        from evenrank.io.counts_by_need import WordsByNeed
+        from evenrank.io.rows_by_need import WordsByNeed
 
         return WordsByNeed(stored)
     with sound_counts(about.name), counts_file(stored.path) as file:
@@ -236,9 +244,7 @@ class CountsAbout(NamedTuple):
                 "again"
             )
         if source is not None:
-            from evenrank.io.counts_source import check_source
-
-            check_source(self.provenance, self.name, source)
+            _check_source(self.provenance, self.name, source)
 
 
 def about_counts(path: Path, name: str) -> CountsAbout:
@@ -322,7 +328,7 @@ def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: s
         groups[:, code] = values_of(table.column(group))
     terms = None
     if _TERMS in table.column_names and _TERMS not in lexicon.groups:
-        places, counts = (_one(table.column(name)) for name in (_TERMS, _TERM_COUNTS))
+        places, counts = (table.column(name).combine_chunks() for name in (_TERMS, _TERM_COUNTS))
         terms = Sparse(
             np.concatenate([[0], np.cumsum(values_of(places.value_lengths()))]).astype(np.int64),
             values_of(places.flatten()).astype(np.int64),
@@ -344,12 +350,7 @@ def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
     raw = (schema.metadata or {}).get(_KEY)
     if raw is None:
         raise DataError(f"{name}: is not a file of word counts: make one with evenrank scan")
-    try:
-        about: dict[str, Any] = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise DamagedError(
-            f"{name}: its metadata about the counts is damaged: {error}: scan again"
-        ) from error
+    about: dict[str, Any] = json.loads(raw)
     if about.get("format") != FORMAT:
         raise DamagedError(
             f"{name}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan again"
@@ -370,11 +371,46 @@ def _lexicon(about: Mapping[str, Any], name: str) -> Lexicon:
     return lexicon
 
 
-def _one(column: pa.ChunkedArray) -> Any:
-    joined = column.combine_chunks()
-    if isinstance(joined, pa.ChunkedArray):  # older Arrow gives a chunked array back
-        joined = pa.concat_arrays(joined.chunks) if joined.num_chunks else pa.array([], column.type)
-    return joined
+def _check_source(kept: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
+    """Raise if the source that counts keep the hash of is not this one; ``name`` is that of the counts."""
+    from evenrank.io.shards import is_many, list_shards
+
+    many = is_many(source)
+    wanted = as_source(source)
+    if wanted is None or (wanted.path is None and not many):
+        raise ParameterError(f"source= is the file or folder of the collection, got {source!r}")
+    if not many:
+        wanted.check()
+    if "hash" not in kept:
+        raise DataError(
+            f"{name}: was not counted in a file ({kept.get('name')}), so it cannot be checked whether this "
+            f"is {wanted.name}"
+        )
+    addresses = [shard.address for shard in list_shards(source)] if many else [str(wanted.path)]
+    files = kept.get("files", [kept])
+    if ("files" in kept) < many or len(files) != len(addresses) or not all(map(_is_file, files, addresses)):
+        raise DataError(
+            f"{name}: was counted in another source, {kept.get('name')!r}, or in one that has changed since; "
+            f"it is not {wanted.name}: scan again"
+        )
+
+
+def _is_file(kept: Mapping[str, Any], address: str) -> bool:
+    """Whether a file has the hash that was kept of it."""
+    if is_remote(address):
+        raise DataError(
+            f"{address}: a file in a store cannot be checked without reading all of it: copy it here first"
+        )
+    path = Path(address)
+    try:
+        if "columns" in kept:
+            return bool(hash_of_columns(path, list(kept["columns"])) == kept["hash"])
+        return bool(
+            path.stat().st_size == kept["bytes"]
+            and hash_of_file(path, kept.get("block", PIECE)) == kept["hash"]
+        )
+    except pa.ArrowException:  # no Parquet file
+        return False
 
 
 def _integers(values: npt.NDArray[np.int32]) -> pa.Int32Array:

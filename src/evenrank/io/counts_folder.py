@@ -18,11 +18,9 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DamagedError, DataError, InputTypeError, counted
 from evenrank.io.atomic import atomic_write, refuse_standard_output, whole_folder
-from evenrank.io.damage import checked, with_check
 
 COMMIT = "_evenrank.json"
 INDEX_FOLDER = "_by_hash"  # what earlier versions wrote beside the parts
-IN_ORDER = "in order"  # of the documents of the collection: the only layout
 
 _FORMAT = 1
 COUNTS = "word counts"
@@ -81,13 +79,11 @@ def commit_counts_folder(
         "format": _FORMAT,
         "kind": kind,
         "rows": done.rows,
-        "layout": IN_ORDER,
         "source": done.source,
         "parts": [part._asdict() for part in done.parts],
     }
-    _check_files(done)
     with atomic_write(folder / COMMIT) as file:
-        file.write((json.dumps(with_check(about), indent=1) + "\n").encode())
+        file.write((json.dumps(about, indent=1) + "\n").encode())
     return done
 
 
@@ -111,18 +107,6 @@ def _is_own(kind: str) -> Callable[[Path], bool]:
     return is_counts if kind == COUNTS else is_derived
 
 
-def others_in(folder: Path, kind: str = COUNTS) -> list[str]:
-    """The names in a folder of counts that no scan wrote, which must not be deleted with it."""
-    is_own = _is_own(kind)
-    try:
-        written = {part.name for part in read_counts_folder(folder, kind).parts}
-    except DataError:  # what is left of counts: every part is looked at
-        written = {file.name for file in folder.glob("part-*.parquet") if is_own(file)}
-    return sorted(
-        entry.name for entry in folder.iterdir() if entry.name not in {COMMIT, INDEX_FOLDER, *written}
-    )
-
-
 def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> CountsFolder:
     """What is in a folder of counts; one that is unfinished or lacks a part is refused."""
     folder = Path(path)
@@ -137,8 +121,6 @@ def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> Coun
         raise DataError(f"{folder / COMMIT}: cannot be read: {error.strerror}") from error
     try:
         about = json.loads(raw)
-        if "check" in about:  # those of earlier versions have none
-            about = checked(raw)
         if about["kind"] in _OTHERWISE and about["kind"] != kind:
             raise DataError(f"{folder}: holds {about['kind']}, not {kind}: {_OTHERWISE[about['kind']]}")
         if about["kind"] != kind:
@@ -148,8 +130,6 @@ def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> Coun
                 f"{folder}: has format {about['format']} of folders of {kind}, this version has "
                 f"{_FORMAT}: scan again"
             )
-        if about["layout"] != IN_ORDER:
-            raise ValueError(f"its layout is {about['layout']!r}")
         parts = tuple(CountsPart(**part) for part in about["parts"])
         found = CountsFolder(folder, parts, about["source"])
         if found.rows != about["rows"] or any(Path(part.name).name != part.name for part in parts):
@@ -166,13 +146,10 @@ def _check_files(folder: CountsFolder) -> None:
     """Parts that are not there, or have another size, are seen without reading them."""
     wrong = []
     for part, file in zip(folder.parts, folder.files, strict=True):
-        try:
-            if file.stat().st_size != part.bytes:
-                wrong.append(f"{part.name} has another size")
-        except FileNotFoundError:
+        if not file.exists():
             wrong.append(f"{part.name} is not there")
-        except OSError as error:
-            raise DataError(f"{file}: cannot be read: {error.strerror}") from error
+        elif file.stat().st_size != part.bytes:
+            wrong.append(f"{part.name} has another size")
     if wrong:
         raise DamagedError(
             f"{folder.path}: {counted(len(wrong), 'part is', 'parts are')} not what was written "
@@ -200,8 +177,15 @@ def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | 
 
 def _refuse_others(folder: Path, kind: str) -> None:
     """What a scan did not write must not be deleted by one."""
-    counts = is_counts_folder(folder, kind)
-    others = others_in(folder, kind) if counts else sorted(entry.name for entry in folder.iterdir())
+    written: set[str] = set()
+    if is_counts_folder(folder, kind):
+        try:
+            written = {part.name for part in read_counts_folder(folder, kind).parts}
+        except DataError:  # what is left of counts: every part is looked at
+            is_own = _is_own(kind)
+            written = {file.name for file in folder.glob("part-*.parquet") if is_own(file)}
+        written |= {COMMIT, INDEX_FOLDER}
+    others = sorted(entry.name for entry in folder.iterdir() if entry.name not in written)
     if others:
         raise DataError(
             f"{folder}: is a folder with something else in it ({others[0]!r}): name a new folder, or a file"

@@ -2,9 +2,8 @@
 
 Columns: ``id``, and one for each group, called like the group, with the share of the document that belongs to
 it. The metadata under ``evenrank.groups`` is JSON: the groups, their target, the lexicon and the minimum of
-words; that under ``evenrank.source`` says how many documents each group has. Both hold a digest, because
-Parquet has checksums of pages but none of its metadata. Where there are many documents, a folder holds one
-such file for each partition, with a commit.
+words; that under ``evenrank.source`` says how many documents each group has. Where there are many documents,
+a folder holds one such file for each partition, with a commit.
 """
 
 from __future__ import annotations
@@ -26,14 +25,12 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.counts import ROW_GROUP, SOURCE, CountsWriter, counts_file
+from evenrank.io.counts import ID, ROW_GROUP, SOURCE, CountsWriter, counts_file, noticing_damage
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
-from evenrank.io.damage import checked, noticing_damage, with_check
 from evenrank.io.source import parquet_file
 
-FORMAT = 2  # 1 had no digest of its metadata, and did not say how many documents a group has
+FORMAT = 2  # 1 did not say how many documents a group has
 _KEY = b"evenrank.groups"
-ID = "id"
 
 
 class DerivedGroups(NamedTuple):
@@ -69,9 +66,7 @@ class StoredGroups(NamedTuple):
         found: dict[str, float] = dict.fromkeys(self.groups, 0.0)
         for path in self.files:
             with sound_groups(path), counts_file(path) as file:
-                about, rows = checked(file.metadata.metadata[SOURCE]), file.metadata.num_rows
-                if about["rows"] != rows:  # another program has written it again
-                    raise ValueError(f"it has {rows:,} rows, and says {about['rows']:,}")
+                about = json.loads(file.metadata.metadata[SOURCE])
                 for group, size in zip(file.schema_arrow.names[1:], about["sizes"], strict=True):
                     found[group] += size
         return np.array([found[group] for group in self.groups])
@@ -88,7 +83,7 @@ class StoredGroups(NamedTuple):
             shares = np.empty((len(table), len(self.groups)))
             for code, group in enumerate(self.groups):
                 shares[:, code] = values_of(table.column(group))
-            return DerivedGroups(as_strings(table.column(ID)), shares)
+            return DerivedGroups(as_strings(table.column(ID)), shares / shares.sum(axis=1, keepdims=True))
 
 
 def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | None) -> pa.Schema:
@@ -106,7 +101,7 @@ def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | 
     }
     shares = (pa.field(group, pa.float64(), nullable=False) for group in lexicon.groups)
     ids = pa.field(ID, pa.large_string(), nullable=False)
-    return pa.schema([ids, *shares], metadata={_KEY: json.dumps(with_check(about))})
+    return pa.schema([ids, *shares], metadata={_KEY: json.dumps(about)})
 
 
 class GroupsWriter:
@@ -122,7 +117,7 @@ class GroupsWriter:
         self._writer.write(pa.RecordBatch.from_arrays(columns, schema=self._schema))
 
     def close(self) -> None:
-        self._writer.close(with_check({"sizes": self._sizes.tolist(), "rows": self._writer.rows}))
+        self._writer.close({"sizes": self._sizes.tolist()})
 
     def abandon(self) -> None:
         self._writer.abandon()
@@ -176,18 +171,13 @@ def _about(path: Path) -> dict[str, Any] | None:
     if _KEY not in metadata:
         return None
     with sound_groups(path):
-        raw_about = metadata[_KEY]
-        format = json.loads(raw_about)["format"]
-        if format in range(1, FORMAT):
+        about: dict[str, Any] = json.loads(metadata[_KEY])
+        if about["format"] != FORMAT:
             raise DataError(
-                f"{path}: has format {format} of derived groups, this version has {FORMAT}: derive them again"
+                f"{path}: has format {about['format']} of derived groups, this version has {FORMAT}: derive "
+                "them again"
             )
-        if isinstance(format, int) and format > FORMAT:  # its digest may be another, too
-            raise DataError(
-                f"{path}: has format {format} of derived groups, this version knows {FORMAT}: "
-                "update evenrank, or derive them again"
-            )
-        return checked(raw_about)
+        return about
 
 
 def derived_batches(path: Path) -> Iterator[DerivedGroups]:

@@ -21,14 +21,15 @@ from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, take
 from evenrank.io.column_names import listed
-from evenrank.io.derived_groups import ID, StoredGroups, stored_groups
+from evenrank.io.counts import ID
+from evenrank.io.derived_groups import StoredGroups, stored_groups
 from evenrank.io.groups.bins import checked_bins, refuse_quantities
 from evenrank.io.groups.entries import Asked, Entries, shares_of_votes, table_entries
 from evenrank.io.groups.folders import RowsOfFiles, is_several_tables, table_of_folder
 from evenrank.io.groups.hints import NO_HEADER
 from evenrank.io.groups.lines import LINES, table_of_lines
-from evenrank.io.groups_by_need import MembershipByNeed, StoredRows
 from evenrank.io.row_problems import RowProblems
+from evenrank.io.rows_by_need import MembershipByNeed, StoredRows
 from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import as_table
