@@ -75,11 +75,12 @@ def move_into_place(growing: Path, target: Path) -> None:
 
 
 @contextmanager
-def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+def whole_folder(path: str | os.PathLike[str], *, replace: bool = False, keep: bool = True) -> Iterator[Path]:
     """A new folder that becomes ``path`` when the block ends, and vanishes if it raises.
 
     ``path`` must not be there, or be empty; of two processes that write it at once, the second gets an error.
-    With ``replace`` an earlier folder gives way, and the files in it that the new one lacks move over.
+    With ``replace`` an earlier folder gives way; the files in it that the new one lacks move over, unless
+    ``keep`` is false.
     """
     refuse_standard_output(path)
     target = Path(os.path.realpath(path))
@@ -94,7 +95,7 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
         raise cannot_write(path, error) from error
     try:
         yield new
-        recover_folder(target)
+        recover_folder(target, keep=keep)
         if replace and target.exists():
             target.rename(_old(target))
         elif os.name == "nt" and target.is_dir():
@@ -106,12 +107,12 @@ def whole_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iter
             raise cannot_write(path, error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-        recover_folder(target)
+        recover_folder(target, keep=keep)
 
 
-def recover_folder(path: str | os.PathLike[str]) -> None:
-    """End a change of places that was cut short: a folder that was to give way comes back, or the files in it
-    that the new one does not have move over."""
+def recover_folder(path: str | os.PathLike[str], *, keep: bool = True) -> None:
+    """End a change of places that was cut short: a folder that was to give way comes back, or goes when the
+    files in it that the new one lacks have moved over (``keep``)."""
     target = Path(os.path.realpath(path))
     old = _old(target)
     if not old.is_dir() or old.is_symlink():
@@ -119,7 +120,7 @@ def recover_folder(path: str | os.PathLike[str]) -> None:
     if not target.exists():
         old.rename(target)
         return
-    for entry in old.iterdir():
+    for entry in old.iterdir() if keep else ():
         if not (target / entry.name).exists():
             entry.rename(target / entry.name)
     shutil.rmtree(old, ignore_errors=True)

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,6 +79,7 @@ def commit_counts_folder(
         "format": _FORMAT,
         "kind": kind,
         "rows": done.rows,
+        "layout": "in order",  # of the collection, as earlier versions want it said
         "source": done.source,
         "parts": [part._asdict() for part in done.parts],
     }
@@ -87,24 +88,9 @@ def commit_counts_folder(
     return done
 
 
-def is_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> bool:
-    """Whether a folder holds counts (``kind``), finished or not.
-
-    Other tools call their files ``part-00000`` too. Of an unfinished folder any part may be the first that is
-    left: a process that is killed while it replaces a folder has removed some of them.
-    """
-    folder = Path(path)
-    if not folder.is_dir() or (folder / COMMIT).is_file():
-        return folder.is_dir()
-    first = min((entry for entry in folder.iterdir() if _PART.fullmatch(entry.name)), default=None)
-    return first is not None and _is_own(kind)(first)
-
-
-def _is_own(kind: str) -> Callable[[Path], bool]:
-    from evenrank.io.counts import is_counts
-    from evenrank.io.derived_groups import is_derived
-
-    return is_counts if kind == COUNTS else is_derived
+def is_counts_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder was written by a scan, whatever it holds."""
+    return (Path(path) / COMMIT).is_file()
 
 
 def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> CountsFolder:
@@ -178,12 +164,11 @@ def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | 
 def _refuse_others(folder: Path, kind: str) -> None:
     """What a scan did not write must not be deleted by one."""
     written: set[str] = set()
-    if is_counts_folder(folder, kind):
+    if is_counts_folder(folder):
         try:
             written = {part.name for part in read_counts_folder(folder, kind).parts}
-        except DataError:  # what is left of counts: every part is looked at
-            is_own = _is_own(kind)
-            written = {file.name for file in folder.glob("part-*.parquet") if is_own(file)}
+        except DamagedError:
+            written = {entry.name for entry in folder.iterdir() if _PART.fullmatch(entry.name)}
         written |= {COMMIT, INDEX_FOLDER}
     others = sorted(entry.name for entry in folder.iterdir() if entry.name not in written)
     if others:
@@ -198,25 +183,15 @@ def write_parts(
     source: Mapping[str, Any],
     kind: str = COUNTS,
 ) -> None:
-    """A new folder in the place of ``target``, of ``parts``: file, rows, and what tells that it is whole.
-
-    Earlier counts lose their commit first: if the process is killed then, what is left is seen as unfinished.
-    """
-    with whole_folder(target) as new:
+    """A new folder in the place of ``target``, of ``parts``: file, rows, and what tells that it is whole."""
+    with whole_folder(target, replace=True, keep=False) as new:
         listed = []
         for number, (file, rows, seal) in enumerate(parts):
             listed.append(CountsPart(part_name(number), rows, **seal))
-            _link(file, new / part_name(number))
+            try:  # under its own name, too, until the folder is in its place
+                os.link(file, new / part_name(number))
+            except OSError:  # a file system without links
+                shutil.copyfile(file, new / part_name(number))
         commit_counts_folder(new, listed, source, kind=kind)
         if target.is_dir():
             _refuse_others(target, kind)
-            (target / COMMIT).unlink(missing_ok=True)
-            shutil.rmtree(target)
-
-
-def _link(file: Path, name: Path) -> None:
-    """The part under its new name, and under its own until the folder is in its place."""
-    try:
-        os.link(file, name)
-    except OSError:  # a file system without links
-        shutil.copyfile(file, name)

@@ -130,19 +130,11 @@ def sound_groups(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
     )
 
 
-def is_derived(path: Path) -> bool:
-    """Whether a file holds derived groups, sound or not."""
-    try:
-        return _about(path) is not None
-    except DataError:
-        return True
-
-
 def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
     """Groups that were derived; None where a file or folder holds anything else."""
     place = Path(path)
     if place.is_dir():
-        if not is_counts_folder(place, GROUPS):
+        if not is_counts_folder(place):
             return None
         folder = read_counts_folder(place, GROUPS)
         files, rows = folder.files, folder.rows
