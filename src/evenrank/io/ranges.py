@@ -11,8 +11,8 @@ from typing import Protocol
 
 from evenrank.errors import DataError
 from evenrank.files import regular_file
-from evenrank.io.compressed import MAGIC_LENGTH, has_packed_name, is_compressed
 from evenrank.io.remote import open_ranges
+from evenrank.io.source import MAGIC_LENGTH, has_packed_name, is_compressed
 
 _HEAD = 1 << 12  # bytes that are read first where it is not known how many will be needed
 _MOST = 1 << 22

@@ -27,9 +27,10 @@ Answer = TypeVar("Answer")
 REQUESTS = 16  # that a store is sent at once
 ATTEMPTS = 4  # of a request that fails for a reason that may pass
 PAUSE = 0.5  # seconds before the second attempt; each later one waits twice as long as the one before
-PATIENCE = (
-    20  # seconds for which Google's library repeats a request itself: its own choice are fifteen minutes
-)
+# clients repeat a request themselves, for fifteen minutes (Google's) or fifteen times (of HDFS), and whoever
+# reads from a store repeats it anyway
+PATIENCE = 20  # seconds, of Google's
+FAILOVERS = "2"  # of HDFS
 SCHEMES = ("s3", "s3a", "gs", "hdfs")
 
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)})://(.*)", re.DOTALL)
@@ -38,8 +39,11 @@ _REFUSED = re.compile(
     "ACCESS_DENIED|NO_SUCH_|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|EXPIRED_TOKEN|"
     "HTTP response code 40[0-7]|Credential|AccessControlException|InvalidArgument|UrlParse"
 )
+_LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 # what a message of a store must not carry on
 _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
+# of HDFS: where in Java it went wrong, and everything that is known about each data node
+_DETAILS = re.compile(r"((\s|\\n|\\t)+at (org|java|javax|sun)\.|: \[DatanodeInfoProto).*", re.DOTALL)
 
 
 class RemoteEntry(NamedTuple):
@@ -67,7 +71,7 @@ class RemoteFile:
         self._place = 0  # how much was read
 
     def read(self, size: int = -1) -> bytes:
-        found = asked(self.name, lambda: self._next(size))
+        found = _asked(self.name, lambda: self._next(size))
         self._place += len(found)
         return found
 
@@ -78,7 +82,8 @@ class RemoteFile:
     def _next(self, size: int) -> bytes:
         try:
             if self._file is None:
-                self._file = _opened_file(self.name)
+                store, path = _store(self.name)
+                self._file = store.open_input_file(path)
                 self._file.seek(self._place)
             found: bytes = self._file.read(None if size < 0 else size)
         except BaseException:  # nobody knows at which place it stands now: the next attempt opens it anew
@@ -87,11 +92,6 @@ class RemoteFile:
             self._file = None
             raise
         return found
-
-
-def _opened_file(address: str) -> Any:
-    store, path = _store(address)
-    return store.open_input_file(path)
 
 
 class OpenRanges(NamedTuple):
@@ -105,17 +105,15 @@ class OpenRanges(NamedTuple):
 def open_ranges(address: str) -> OpenRanges:
     """The file, for whoever reads parts of it."""
 
-    def opened() -> OpenRanges:
+    def opened() -> tuple[Any, int]:
         store, path = _store(address)
         file = store.open_input_file(path)
-        return OpenRanges(lambda offset, size: file.read_at(size, offset), file.close, file.size())
+        return file, file.size()
 
-    found = asked(address, opened)
-
-    def read(offset: int, size: int) -> bytes:
-        return asked(address, lambda: found.read(offset, size))
-
-    return found._replace(read=read)
+    file, size = _asked(address, opened)
+    return OpenRanges(
+        lambda offset, length: _asked(address, lambda: file.read_at(length, offset)), file.close, size
+    )
 
 
 def list_remote(address: str) -> list[RemoteEntry]:
@@ -132,7 +130,7 @@ def list_remote(address: str) -> list[RemoteEntry]:
         found = store.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
         return [_entry(address, info) for info in found if info.type == fs.FileType.File]
 
-    return asked(address, listed)
+    return _asked(address, listed)
 
 
 def matching_remote(address: str) -> list[RemoteEntry]:
@@ -154,55 +152,42 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     >>> bool(glob_pattern("a/*.gz").fullmatch("a/b.gz")), bool(glob_pattern("a/*.gz").fullmatch("a/b/c.gz"))
     (True, False)
     """
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", glob)
     known = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
-    pieces = [
-        known[part] if part in known else "[" + part[1:].replace("!", "^", 1) if part[:2] == "[!" else part
-        if part.startswith("[") and part.endswith("]") else re.escape(part)
-        for part in parts
-    ]  # fmt: skip
+    pieces = []
+    for part in re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", glob):
+        if part.startswith("[") and part.endswith("]"):
+            pieces.append(part.replace("[!", "[^", 1))
+        else:
+            pieces.append(known.get(part) or re.escape(part))
     return re.compile("".join(pieces))
 
 
-def asked(address: str, request: Callable[[], Answer]) -> Answer:
-    """What a store answers to a request, which is sent again where it fails for a reason that may pass."""
-    with naming(address):
-        for attempt in range(1, ATTEMPTS):
-            try:
-                return request()
-            except Exception as error:
-                if not _may_pass(error):
-                    raise
-                said = _without_secrets(str(error))
-            logging.getLogger(__name__).info(
-                "%s: attempt %d of %d failed: %s", without_userinfo(address), attempt, ATTEMPTS, said
-            )
-            sleep(PAUSE * 2 ** (attempt - 1))
-        return request()
+def _asked(address: str, request: Callable[[], Answer]) -> Answer:
+    """What a store answers to a request, which is sent again where it fails for a reason that may pass.
 
-
-def _may_pass(error: Exception) -> bool:
-    if not isinstance(error, OSError):
-        return False
-    lasting = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
-    return not isinstance(error, lasting) and _REFUSED.search(f"{type(error).__name__}: {error}") is None
-
-
-@contextmanager
-def naming(address: str) -> Iterator[None]:
-    """What a store says went wrong, as one error with the address and a way out."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise DataError(f"{without_userinfo(address)}: no such file") from error
-    except Exception as error:
-        known = isinstance(error, (OSError, pa.ArrowException, ValueError))
-        if not known or isinstance(error, (DataError, MissingExtraError)):
-            raise
-        raise RemoteError(
-            f"{without_userinfo(address)}: cannot be read: {_without_secrets(str(error))}: check the "
-            f"address, the keys in the environment and that the store can be reached{_endpoint_hint(address)}"
-        ) from None  # the error itself may hold a key
+    What went wrong in the end is one error with the address and a way out.
+    """
+    attempt = 1
+    while True:
+        try:
+            return request()
+        except FileNotFoundError as error:
+            raise DataError(f"{without_userinfo(address)}: no such file") from error
+        except (OSError, pa.ArrowException, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            said = _without_secrets(str(error))
+            lasting = isinstance(error, _LASTING) or _REFUSED.search(f"{type(error).__name__}: {error}")
+            if attempt == ATTEMPTS or lasting or not isinstance(error, OSError):
+                raise RemoteError(
+                    f"{without_userinfo(address)}: cannot be read: {said}: check the address, the keys in "
+                    f"the environment and that the store can be reached{_endpoint_hint(address)}"
+                ) from None  # the error itself may hold a key
+        logging.getLogger(__name__).info(
+            "%s: attempt %d of %d failed: %s", without_userinfo(address), attempt, ATTEMPTS, said
+        )
+        sleep(PAUSE * 2 ** (attempt - 1))
+        attempt += 1
 
 
 def _parts(address: str) -> tuple[str, str]:
@@ -237,20 +222,13 @@ def _opened(scheme: str, bucket: str, endpoint: str) -> Any:
     from pyarrow import fs
 
     if scheme == "hdfs":
-        try:
-            from evenrank.io.hadoop import HadoopStore
-        except ImportError as error:
-            raise MissingExtraError.for_job("reading hdfs:// addresses", "hdfs-native", "cloud") from error
         return HadoopStore(bucket)
     if scheme == "gs":
-        patience = timedelta(seconds=PATIENCE)
+        options: dict[str, Any] = {"retry_time_limit": timedelta(seconds=PATIENCE)}
         if endpoint:
             kind, _, host = endpoint.rpartition("://")
-            return fs.GcsFileSystem(
-                anonymous=True, scheme=kind or "http", endpoint_override=host.rstrip("/"),
-                retry_time_limit=patience,
-            )  # fmt: skip
-        return fs.GcsFileSystem(retry_time_limit=patience)
+            options.update(anonymous=True, scheme=kind or "http", endpoint_override=host.rstrip("/"))
+        return fs.GcsFileSystem(**options)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if endpoint:
         return fs.S3FileSystem(region=region or "us-east-1", endpoint_override=endpoint)
@@ -268,12 +246,10 @@ def _endpoint_hint(address: str) -> str:
     scheme = address.partition("://")[0]
     if scheme == "hdfs":
         return f" (HADOOP_CONF_DIR is {os.environ.get('HADOOP_CONF_DIR') or 'not set'})"
-    if scheme not in ("s3", "s3a", "gs"):
-        return ""
-    known = _endpoint(scheme)
+    known = without_userinfo(_endpoint(scheme))
     if scheme == "gs":
-        return f" (STORAGE_EMULATOR_HOST is {without_userinfo(known)})" if known else ""
-    where = f"is {without_userinfo(known)}" if known else "is not set, so that it was looked for at Amazon"
+        return f" (STORAGE_EMULATOR_HOST is {known})" if known else ""
+    where = f"is {known}" if known else "is not set, so that it was looked for at Amazon"
     return f" (AWS_ENDPOINT_URL {where})"
 
 
@@ -291,3 +267,80 @@ def _entry(address: str, info: Any) -> RemoteEntry:
     scheme, path = _parts(address)
     host = path.partition("/")[0] + "/" if scheme == "hdfs" else ""
     return RemoteEntry(f"{scheme}://{host}{info.path.lstrip('/')}", info.size or 0, info.mtime_ns or 0)
+
+
+class HadoopStore:
+    """The methods of Arrow's file systems that reading needs, of HDFS.
+
+    Name nodes that an address does not name, or names as a pair, come from HADOOP_CONF_DIR.
+    """
+
+    def __init__(self, name_node: str) -> None:
+        try:
+            from hdfs_native import Client
+        except ImportError as error:
+            raise MissingExtraError.for_job("reading hdfs:// addresses", "hdfs-native", "cloud") from error
+        with _errors_of_the_system():
+            self._client = Client(f"hdfs://{name_node}", {"dfs.client.failover.max.attempts": FAILOVERS})
+
+    def get_file_info(self, wanted: Any) -> Any:
+        """Of a path, or a list of everything below the folder of a selector."""
+        from pyarrow import fs
+
+        def info(status: Any) -> Any:
+            kind = fs.FileType.Directory if status.isdir else fs.FileType.File
+            size = None if status.isdir else status.length
+            return fs.FileInfo(status.path, kind, size=size, mtime_ns=status.modification_time * 10**6)
+
+        with _errors_of_the_system():
+            if isinstance(wanted, fs.FileSelector):
+                return [info(status) for status in self._client.list_status(wanted.base_dir, True)]
+            try:
+                return info(self._client.get_file_info(wanted))
+            except FileNotFoundError:
+                return fs.FileInfo(wanted, fs.FileType.NotFound)
+
+    def open_input_file(self, path: str) -> HadoopFile:
+        return HadoopFile(self._client, path)
+
+
+class HadoopFile:
+    """A file that is looked up anew for every read, so that one which was replaced is not read from blocks
+    that are gone. Any thread may call ``read_at``."""
+
+    def __init__(self, client: Any, path: str) -> None:
+        self._client, self._path, self._place = client, path, 0
+        with _errors_of_the_system():
+            self._size = len(client.read(path))
+
+    def size(self) -> int:
+        return self._size
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        with _errors_of_the_system():
+            reader = self._client.read(self._path)
+            size = min(size, len(reader) - offset)  # the client panics where it is asked for more
+            found: bytes = reader.read_range(offset, size) if size > 0 else b""
+            return found
+
+    def seek(self, place: int) -> None:
+        self._place = place
+
+    def read(self, size: int | None = None) -> bytes:
+        found = self.read_at(self._size if size is None else size, self._place)
+        self._place += len(found)
+        return found
+
+    def close(self) -> None:
+        """Nothing is held between two reads."""
+
+
+@contextmanager
+def _errors_of_the_system() -> Iterator[None]:
+    """The client has no class for what a server answers: it is a RuntimeError, with many details."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, RuntimeError) as error:
+        raise OSError(_DETAILS.sub("", str(error))) from error

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
 from evenrank.files import regular_file
-from evenrank.io.compressed import has_packed_name
 from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.remote import (
     REQUESTS,
@@ -21,7 +20,7 @@ from evenrank.io.remote import (
     list_remote,
     matching_remote,
 )
-from evenrank.io.source import as_text
+from evenrank.io.source import as_text, has_packed_name
 from evenrank.text import without_userinfo
 
 _PATTERN = re.compile(r"[*?\[]")

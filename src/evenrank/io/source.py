@@ -1,4 +1,7 @@
-"""Anything that holds a file's bytes: a path, ``-`` for standard input, an open file."""
+"""Anything that holds a file's bytes: a path, ``-`` for standard input, an open file, a file of a store.
+
+What is packed with gzip or Zstandard is told by its first bytes, and damage is reported.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import re
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +19,16 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, DiskError, EvenrankWarning, InputTypeError, ParameterError, shortened
+from evenrank.errors import (
+    DataError,
+    DiskError,
+    EvenrankWarning,
+    InputTypeError,
+    MissingExtraError,
+    ParameterError,
+    shortened,
+)
 from evenrank.files import regular_file
-from evenrank.io.compressed import MAGIC_LENGTH, PACKED_SUFFIXES, is_compressed, plain_blocks
 from evenrank.io.remote import RemoteFile, is_remote
 from evenrank.text import without_userinfo
 
@@ -31,6 +42,16 @@ SUFFIXES: dict[Format, tuple[str, ...]] = {
     "jsonl": (".jsonl", ".ndjson"),
     "parquet": (".parquet", ".pq"),
 }
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+MAGIC_LENGTH = 4
+PACKED_SUFFIXES = (".gz", ".zst")
+RATIO = "EVENRANK_UNPACK_RATIO"  # the variable that sets how many times its size a file may unpack to
+DEFAULT_RATIO = 200  # text packs 3 to 10 times, a run of one query and one tag perhaps 50 times
+
+# small, because a block may unpack to a thousand times its size, and one of Zstandard to more
+_PACKED_BLOCK = {"gzip": 1 << 16, "Zstandard": 1 << 12}
+_ALWAYS_ALLOWED = 1 << 28  # bytes: what any machine can hold is no attack
 _BLOCK = 1 << 22
 _HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
@@ -134,13 +155,10 @@ class Source:
         yield from blocks
 
     def _watched(self, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
-        watch = self.watch
-        if watch is None:
-            return read
-
         def watched(size: int) -> bytes:
             piece = read(size)
-            watch(piece)
+            if self.watch is not None:
+                self.watch(piece)
             return piece
 
         return watched
@@ -248,10 +266,7 @@ def _byte_reader(stream: Any, name: str) -> Callable[[int], bytes]:
         except (OSError, EOFError) as error:
             raise DataError(f"{name}: cannot be read: {error}") from error
         if isinstance(piece, str):
-            try:
-                return piece.encode("utf-8", "surrogateescape")
-            except UnicodeEncodeError:
-                return piece.encode("utf-8", "surrogatepass")  # the reader reports it with its line
+            return piece.encode("utf-8", "surrogateescape")
         if piece is None:
             raise DataError(f"{name}: has no data yet: it is a stream that does not block")
         if not isinstance(piece, (bytes, bytearray, memoryview)):
@@ -259,3 +274,81 @@ def _byte_reader(stream: Any, name: str) -> Callable[[int], bytes]:
         return bytes(piece)
 
     return read
+
+
+def is_compressed(head: bytes) -> bool:
+    return head.startswith((GZIP_MAGIC, ZSTD_MAGIC))
+
+
+def has_packed_name(name: str) -> bool:
+    return name.lower().endswith(PACKED_SUFFIXES)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is compressed, by its first bytes; one that cannot be opened is left to its reader."""
+    try:
+        with regular_file(path).open("rb") as file:
+            return is_compressed(file.read(MAGIC_LENGTH))
+    except OSError:
+        return False
+
+
+def plain_blocks(read: Callable[[int], bytes], name: str, block: int) -> Iterator[bytes]:
+    """The content of a stream in blocks, decompressed where its first bytes say so."""
+    head = b""
+    while len(head) < MAGIC_LENGTH and (more := read(MAGIC_LENGTH - len(head))):
+        head += more
+    if head.startswith(GZIP_MAGIC):
+        yield from _unpacked(head, read, name, "gzip", lambda: zlib.decompressobj(31), zlib.error)
+    elif head.startswith(ZSTD_MAGIC):
+        try:
+            import zstandard
+        except ImportError as error:
+            raise MissingExtraError.for_job(f"reading {name} (Zstandard)", "zstandard", "zstd") from error
+        engine = zstandard.ZstdDecompressor()
+        yield from _unpacked(head, read, name, "Zstandard", engine.decompressobj, zstandard.ZstdError)
+    elif head:
+        yield head + read(block)
+        while more := read(block):
+            yield more
+
+
+def _unpacked(
+    packed: bytes,
+    read: Callable[[int], bytes],
+    name: str,
+    kind: str,
+    make: Callable[[], Any],
+    damage: type[Exception],
+) -> Iterator[bytes]:
+    """Every member (frame) of a compressed stream, one after another."""
+    given = os.environ.get(RATIO, "") or str(DEFAULT_RATIO)
+    if not (given.isascii() and given.isdigit()):
+        raise ParameterError(f"{RATIO} must be an integer >= 0 (0 is no limit), got {given!r}")
+    limit, size = int(given), _PACKED_BLOCK[kind]
+    padding = b"\0" if kind == "gzip" else b""  # behind a member, as on some media
+    unpacker, produced, taken = make(), 0, len(packed)
+    while packed:
+        try:
+            plain: bytes = unpacker.decompress(packed)
+        except damage as error:
+            raise DataError(
+                f"{name}: the {kind} data is damaged after {produced:,} bytes of content: {error}"
+            ) from error
+        produced += len(plain)
+        if limit and produced > max(_ALWAYS_ALLOWED, limit * taken):
+            raise DataError(
+                f"{name}: the {kind} data unpacks to more than {limit:,} times its size ({taken:,} bytes "
+                f"gave {produced:,} so far), which may be an attack. If it is not, set {RATIO}=0 in the "
+                "environment, or unpack the file first"
+            )
+        if plain:
+            yield plain
+        packed = unpacker.unused_data.lstrip(padding) if unpacker.eof else b""
+        while not packed and (more := read(size)):
+            taken += len(more)
+            packed = more.lstrip(padding) if unpacker.eof else more
+        if unpacker.eof and packed:
+            unpacker = make()
+    if not unpacker.eof:
+        raise DataError(f"{name}: the {kind} data is truncated: it ends after {produced:,} bytes of content")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -33,7 +32,7 @@ MEMORY = {
 class DaskExecutor:
     """A client of Dask, which its owner closes. ``revive`` starts lost workers again, where that is ours."""
 
-    def __init__(self, client: Any, revive: Callable[[], None] | None = None) -> None:
+    def __init__(self, client: Any, revive: Callable[[], None] = lambda: None) -> None:
         self._client, self._revive = client, revive
         self.name = "Dask"
         self.link: str | None = client.dashboard_link or None
@@ -41,45 +40,34 @@ class DaskExecutor:
     def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         from distributed import KilledWorker
 
-        waiting = deque(self._client.map(work, list(tasks), pure=False, retries=RETRIES))
-        future: Any = None
-        gathering: Any = None
+        futures = deque(self._client.map(work, list(tasks), pure=False, retries=RETRIES))
         try:
-            while waiting:
-                future = waiting.popleft()  # it is let go when it has been taken
-                gathering = self._gathering(future)
-                yield self._patiently(gathering)
+            while futures:
+                self._wait(futures[0])
+                yield futures[0].result()
+                futures.popleft()  # it is let go when it has been taken
         except KilledWorker as error:
             raise EvenrankError(
                 "Dask lost every worker that did one of the tasks, perhaps for lack of memory: give the "
                 f"workers more of it; {KEPT}"
             ) from error
         except (CancelledError, TimeoutError, OSError) as error:
-            if future is not None and future.status == "error":  # of the task itself, as a full disk
+            if futures and futures[0].status == "error":  # of the task itself, as a full disk
                 raise EvenrankError(f"a worker of Dask could not do its task: {error}; {KEPT}") from error
             raise EvenrankError(f"Dask's scheduler was lost ({type(error).__name__}); {KEPT}") from error
         finally:
-            if gathering is not None:
-                gathering.cancel()
-            self._client.cancel([*waiting, *([] if future is None else [future])])
+            self._client.cancel(list(futures))
 
-    def _gathering(self, future: Any) -> Future[Any]:
-        """The result on its way here. It is sent once, however long that takes: where one waits for it with
-        Dask's own timeout, it is given up and sent anew."""
-        coming = self._client.gather(future, asynchronous=True)
-        return asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
+    def _wait(self, future: Any) -> None:
+        """Until a task is done, if there are workers: Dask itself would wait for them without end."""
+        from distributed import wait
 
-    def _patiently(self, gathering: Future[Any]) -> Any:
-        """The result, if there are workers: Dask itself would wait for them without end."""
         lonely = 0.0  # seconds without any worker
-        while True:
+        while not future.done():
             try:
-                return gathering.result(timeout=LOOK)
+                wait([future], timeout=LOOK)
             except TimeoutError:
-                if gathering.done():  # it is the task's own, or the result has come just now
-                    return gathering.result()
-            lonely = 0.0 if self._client.nthreads() else lonely + LOOK
-            if self._revive is not None:
+                lonely = 0.0 if self._client.nthreads() else lonely + LOOK
                 self._revive()
             if lonely > ALONE:
                 raise EvenrankError(f"Dask has had no worker for {ALONE} seconds: start some; {KEPT}")
@@ -91,43 +79,37 @@ def local_client(workers: int) -> Iterator[DaskExecutor]:
     distributed = _distributed()
     import dask
 
-    # Dask gives each worker one thread of OpenMP, MKL and OpenBLAS: otherwise a model in every worker would
-    # take as many threads as there are cores, and they would wait for each other. That must stay, so the
-    # settings of memory are added to it. Vectors are those of this process but for the order in which sums of
-    # single precision are rounded, which depends on the number of threads.
+    # Dask gives each worker one thread of OpenMP, MKL and OpenBLAS, so that models in them do not wait for
+    # each other. That must stay, so the settings of memory are added to it.
     environment = {**dask.config.get("distributed.nanny.pre-spawn-environ", {}), **MEMORY}
-    with (
+    settings = {
         # on a busy machine a worker that was lost needs longer than usual to come back
-        dask.config.set(
-            {
-                "distributed.deploy.lost-worker-timeout": f"{ALONE} s",
-                "distributed.nanny.pre-spawn-environ": environment,
-            }
-        ),
-        _started(
-            lambda: distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,  # what goes wrong is raised here
-            )
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):  # fmt: skip
+        "distributed.deploy.lost-worker-timeout": f"{ALONE} s",
+        "distributed.nanny.pre-spawn-environ": environment,
+    }
+    with dask.config.set(settings), _without_interrupts():
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,  # what goes wrong is raised here
+        )  # fmt: skip
+    with dask.config.set(settings), cluster, distributed.Client(cluster) as client:
         # asked for as many workers as there were, it starts those that are gone for good
         yield DaskExecutor(client, lambda: cluster.scale(workers))
 
 
-def _started(start: Callable[[], Any]) -> Any:
-    """A cluster whose processes do not hear Ctrl-C, which a terminal sends to all of them: this process ends
-    them, and each of them would print a traceback. Threads and processes inherit which signals wait; one that
-    came meanwhile is heard here when the cluster is there, and can be closed."""
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that begin in this block do not hear Ctrl-C, which a terminal sends to all of them: this
+    process ends them, and each of them would print a traceback. One that came meanwhile is heard after it."""
     if not hasattr(signal, "pthread_sigmask"):
-        return start()
+        yield
+        return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # started by the first process, it would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return start()
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -48,13 +48,12 @@ from evenrank.io.collections import (
     provenance_of,
     read_partition,
 )
-from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import format_of_documents
 from evenrank.io.document_tables import SCHEMA
 from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
 from evenrank.io.part_folder import PartFolder, sealed
 from evenrank.io.ranges import FileRanges
-from evenrank.io.source import guess_format
+from evenrank.io.source import guess_format, is_packed
 
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
 _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started

@@ -9,11 +9,10 @@ from pathlib import Path
 from evenrank.errors import ParameterError
 from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.documents import Documents, Stream
-from evenrank.io.compressed import is_packed
 from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.ranges import ByteRanges, FileRanges, RemoteRanges, stored_ranges
 from evenrank.io.remote import RemoteFile
-from evenrank.io.source import Source, as_source, check_format, parquet_file
+from evenrank.io.source import Source, as_source, check_format, is_packed, parquet_file
 
 _IN_PIECES = ("tsv", "jsonl", "parquet")
 _UNPACKED = 4  # times the size of a compressed file
