@@ -314,24 +314,23 @@ def test_an_interrupt_of_every_command_that_reads_tables(folder: Path, name: str
 
 
 @pytest.mark.parametrize(
-    ("words", "now"),
+    ("words", "named"),
     [
-        ("debias --resume", "the rule: the same command goes on where it stopped"),
-        ("debias --device cuda", "--set training.device=cuda"),
-        ("debias --config x", "--project FILE"),
-        ("rerank bm25 --model x", "--with FOLDER"),
-        ("select --models x", "an argument: evenrank select FOLDER"),
-        ("compare a b --alpha 0.01", "--test TEST,ALPHA, as --test t,0.01"),
-        ("explain a --improved a=b", "--kind 'places:arrow=A>B'"),
-        ("counterfactual a b --stratified", "--kinds each"),
-        ("counterfactual a b --query-columns text=x", "--columns query_text=NAME"),
-        ("counterfactual crbo a b", "evenrank counterfactual COLLECTION QUERIES"),
-        ("counterfactual swap a -o b", "evenrank counterfactual COLLECTION --swap-only -o FILE"),
+        ("metrics", "measures"),
+        ("train", "debias"),
+        ("evaluate a.trec --lexicon x", "--words"),
+        ("audit a.trec --words x", "--lexicon"),
+        ("scan a.tsv --participants 3", "study"),
+        ("evaluate a.trec --cutofs 3", "--cutoffs"),
     ],
 )
-def test_what_an_old_word_became(
-    evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, now: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_word_of_another_command_leads_somewhere(evenrank: Evenrank, words: str, named: str) -> None:
     done = evenrank(*words.split())
-    assert (done.code, f"it is now {now} (try: " in done.err) == (2, True), done.err
+    assert done.code == 2
+    assert re.search(rf"; .*{named}\b", done.err), done.err
+    assert "--on?" not in done.err
+
+
+def test_a_query_that_is_taken_for_a_run(evenrank: Evenrank, files: Path) -> None:
+    done = evenrank("explain", str(files / "bm25.trec"), "q 2")
+    assert (done.code, "--query 'q 2'" in done.err) == (2, True), done.err

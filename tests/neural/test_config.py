@@ -112,37 +112,6 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "none.toml")
 
 
-def test_an_old_file_shows_its_new_form(tmp_path: Path) -> None:
-    """All of it, in one error, and what it shows is the same configuration."""
-    path = tmp_path / "adv.toml"
-    path.write_text(
-        'seed = 3\n[data]\nqrels = "q.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\npool = "run.trec"\n'
-        'validation = 0.2\n[[attributes]]\nname = "kin"\n[[attributes]]\nlexicon = "a\\\\b.csv"\n'
-        "[training]\ndeterministic = false\n[joint]\nstrengths = [0.5, 1]\n"
-    )
-    with pytest.raises(DataError, match="earlier version") as caught:
-        read_config(path)
-    _, _, form = str(caught.value).partition("\n")
-    assert all(f'{key} = "{name}"' in form for key, name in (("qrels", "q.txt"), ("documents", "d.tsv")))
-    path.write_text(form)
-    config = read_config(path)
-    assert (config.seed, config.examples.validation) == (3, 0.2)
-    assert config.examples.pool == str(tmp_path / "run.trec")
-    assert [(one.name, one.lexicon) for one in config.attributes] == [
-        ("kin", "gender-en"),
-        ("gender", str(tmp_path / "a\\b.csv")),
-    ]
-    assert (config.training.deterministic, config.joint.strengths) == (False, (0.5, 1.0))
-
-
-@pytest.mark.parametrize("text", ['[data]\ntriples = "t.tsv"', "[joint]\nepochs = 1"])
-def test_any_key_of_an_old_file_is_seen(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "adv.toml"
-    path.write_text(text)
-    with pytest.raises(DataError, match="earlier version"):
-        read_config(path)
-
-
 @pytest.mark.needs("torch", "transformers")
 @pytest.mark.parametrize(
     ("key", "text"),

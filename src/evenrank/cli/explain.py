@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
@@ -16,6 +18,7 @@ from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.targets_used import say_targets
 from evenrank.cli.values import View, positive, view_of
 from evenrank.errors import ParameterError
+from evenrank.inputs.file_options import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +104,11 @@ def _view(text: str) -> View:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    absent = [run.path for run in arguments.runs or () if not (run.path == STDIN or Path(run.path).exists())]
+    if len(absent) == 1 < len(arguments.runs):
+        raise ParameterError(
+            f"{absent[0]}: no such file; the list of a query is explained by --query {shlex.quote(absent[0])}"
+        )
     shared.check_measures(arguments)
     if arguments.query is not None or arguments.worst is not None:
         return _explain_lists(arguments)

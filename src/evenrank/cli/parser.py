@@ -59,9 +59,6 @@ class Parser(argparse.ArgumentParser):
     def _check_names(self, words: Sequence[str]) -> None:
         commands = self._commands()
         command = self.prog.rpartition(" ")[2]
-        first = (command, words[0]) if words else ("", "")
-        if first in MOVED_WORDS and not Path(first[1]).exists():
-            self.error(f"{first[1]!r} is no longer a word of this command; it is now {MOVED_WORDS[first]}")
         for word in words:
             if word == "--":
                 return
@@ -107,67 +104,34 @@ def _is_option(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not re.match(r"-\d|-\.\d", word) and " " not in word
 
 
-# what options and commands of version 0.1 became, for whoever learnt them
-MOVED = {
-    "--per-query": "--view queries", "--disagreements": "--view disagreements", "--tukey": "--view tukey",
-    "--power": "--view power", "--correlations": "--view correlations", "--draw": "--kind",
-    "--diversity-qrels": "--qrels FILE:intents", "--qrels-format": "--qrels FILE:format=..",
-    "--input-format": "RUN:format=..", "--ties": "RUN:ties=..", "--name": "NAME=RUN",
-    "--background-depth": "--background FILE:depth=N", "--query-texts": "--queries", "--config": "--project",
-    "--correction": "--test TEST,CORRECTION", "--extremes": "--view extremes:N", "--rerank": "--with",
+ALSO_CALLED = {  # what others call a command
+    "metrics": "measures", "metric": "measures", "eval": "evaluate", "score": "evaluate",
+    "search": "retrieve", "rank": "retrieve", "train": "debias", "origin": "explain",
+    "tradeoff": "rerank", "words": "scan",
 }  # fmt: skip
-MOVED_IN = {  # options that only some commands had
-    "debias": {
-        "--resume": "the rule: the same command goes on where it stopped", "--config": "--project FILE",
-        "--device": "--set training.device=cuda", "--precision": "--set training.precision=bfloat16",
-        "--batch": "--set training.batch=N", "--keys": "--set without a KEY",
-    },
-    "rerank": {
-        "--model": "--with FOLDER", "--depth": "--with FOLDER:depth=N", "--batch": "--with FOLDER:batch=N",
-        "--device": "--with FOLDER:device=cuda", "--precision": "--with FOLDER:precision=bfloat16",
-        "--list": "--with without a METHOD",
-    },
-    "select": {"--models": "an argument: evenrank select FOLDER"},
-    "compare": {
-        "--alpha": "--test TEST,ALPHA, as --test t,0.01", "--trials": "--view tukey:trials=N",
-        "--over": "--view correlations:METHOD:over=queries", "--arrow": "--kind 'scatter:arrow=A>B'",
-    },
-    "evaluate": {"--arrow": "--kind 'scatter:arrow=A>B'"},
-    "explain": {"--improved": "--kind 'places:arrow=A>B'", "--terms": "--view terms:N"},
-    "counterfactual": {
-        "--stratified": "--kinds each", "--at-most": "--one-at-a-time N", "--moves": "--details FILE",
-        "--report": "--page FILE, or --details FILE with --swap-only",
-        "--query-columns": "--columns query_text=NAME",
-        "--rerank-depth": "part of the system: --system 'bm25>>nanoranker:depth=N'",
-        "--input-format": "COLLECTION:format=..",
-    },
-    "scan": {"--format": "COLLECTION:format=.."},
-}  # fmt: skip
-ELSEWHERE = {  # options that other commands have, and what to do without them
-    "audit": {"--words": "audit counts words itself: name the word list with --lexicon"},
-}
-MOVED_WORDS = {  # the first argument of a command
-    ("counterfactual", "crbo"): "evenrank counterfactual COLLECTION QUERIES",
-    ("counterfactual", "swap"): "evenrank counterfactual COLLECTION --swap-only -o FILE",
-}
-MOVED_COMMANDS = {"origin": "explain", "tradeoff": "rerank", "rank": "rerank", "train": "debias"}
 
 
-def _nearest_option(option: str, known: Sequence[str], command: str = "") -> str:
-    if option in ELSEWHERE.get(command, {}):
-        return f"; {ELSEWHERE[command][option]}"
-    if option in MOVED_IN.get(command, {}):
-        return f"; it is now {MOVED_IN[command][option]}"
-    if option in MOVED:
-        return f"; it is now {MOVED[option]}"
+def _nearest_option(option: str, known: Sequence[str], command: str) -> str:
+    """What was meant: an option of nearly that name, another way to say it, or the commands that have it."""
     starts = [name for name in known if name.startswith(option) and option not in ("-", "--")]
-    close = starts[:3] or difflib.get_close_matches(option[:80], known, 3, 0.6)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    alike = [name for name in known if abs(len(name) - len(option)) <= 2]  # --on is nothing like --lexicon
+    if close := starts[:3] or difflib.get_close_matches(option[:80], alike, 3, 0.6):
+        return f"; did you mean {' or '.join(close)}?"
+    if option == "--lexicon" and "--words" in known:
+        return f"; {command} takes words that were counted: evenrank scan --lexicon, then --words FILE"
+    if option == "--words" and "--lexicon" in known:
+        return f"; {command} counts words itself: name the word list with --lexicon"
+    from evenrank.cli import build_parser
+
+    having = [
+        name for name, own in build_parser()._commands().items() if option in own._option_string_actions
+    ]
+    return f"; {', '.join(having)} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 
 def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
-    if word in MOVED_COMMANDS:
-        return f"; it is now {MOVED_COMMANDS[word]}"
+    if word in ALSO_CALLED:
+        return f"; did you mean {ALSO_CALLED[word]}?"
     close = difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
     return f"; did you mean {' or '.join(close)}?" if close else f"; they are {', '.join(commands)}"
 

@@ -43,7 +43,6 @@ from evenrank.inputs.file_options import (
 from evenrank.inputs.group_options import DOCUMENTS as OF_DOCUMENTS
 from evenrank.inputs.group_options import WORDS as OF_WORDS
 from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
-from evenrank.inputs.old_files import check_version
 from evenrank.inputs.several_files import attempt, collecting_problems, reading_files
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
@@ -82,7 +81,7 @@ class Project:
     def unchecked(cls, path: str | Path, *, named: bool = True) -> Project:
         """Read a project file, for whoever looks for its problems. An error is only what is no TOML, and a
         file that was found and not ``named`` and that asks for more than the regular files of its folder."""
-        from evenrank.inputs.schema import DataTable, ProjectFile
+        from evenrank.inputs.schema import ProjectFile
         from evenrank.inputs.trust import Walk
         from evenrank.io.settings import as_far_as_right, problems_of
 
@@ -98,7 +97,6 @@ class Project:
             refused = [f"{source.name}: {line}" for line in Walk(folder).refusals(content)]
             if refused:
                 raise ParameterError("\n".join([*refused, _way_out(source.name)]))
-        check_version(source.name, content, NAME, list(DataTable.model_fields))
         wrong = tuple(problems_of(ProjectFile, content, source.name))
         return cls(source.name, folder, as_far_as_right(ProjectFile, content), wrong, named)
 
