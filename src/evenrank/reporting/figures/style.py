@@ -138,7 +138,7 @@ def _without_network(kind: Any) -> Any:
             "image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict()),
         }
 
-    return type(kind.__name__, (kind,), {"_repr_mimebundle_": bundle})
+    return type(kind.__name__, (kind,), {"_repr_mimebundle_": bundle, "__module__": kind.__module__})
 
 
 def wrapped(text: str, width: int) -> list[str]:
