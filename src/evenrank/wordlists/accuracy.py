@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, ParameterError, few
 from evenrank.evidence.scan import scan
-from evenrank.tables import Interval, Table
 
 NOBODY = "nobody"
-QUANTILE = 1.959963984540054
 
 
 class LabelAccuracy(NamedTuple):
@@ -32,10 +29,10 @@ class LabelAccuracy(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's, 95%."""
-        n, p, z = self.texts, self.share, QUANTILE
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return middle - half, middle + half
+        from scipy.stats import binomtest
+
+        found = binomtest(self.right, self.texts).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
 
 
 def label_accuracy(lexicon: Lexicon, labelled: Iterable[tuple[str, str]]) -> tuple[LabelAccuracy, ...]:
@@ -72,18 +69,4 @@ def label_accuracy(lexicon: Lexicon, labelled: Iterable[tuple[str, str]]) -> tup
         )
         for label, given in found.items()
         if given
-    )
-
-
-def accuracy_table(lexicon: Lexicon, found: Iterable[LabelAccuracy]) -> Table:
-    head = ["label", "texts", "right", "share", "95% interval", "ties", "another group", "no word"]
-    rows = [
-        (one.label, one.texts, one.right, one.share, Interval(*one.interval), one.ties, one.other, one.silent)
-        for one in found
-    ]
-    return Table.of(
-        head,
-        rows,
-        title=f"what {lexicon.name} says of labelled texts",
-        meaning="How often the words of the list lead to the label that people chose.",
     )

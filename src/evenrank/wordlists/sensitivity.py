@@ -26,8 +26,7 @@ from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import with_options
 from evenrank.measures import Measure, parse_measures
 from evenrank.scores.scores import aggregated
-from evenrank.wordlists.lists import leave_one_out, list_without, resampled_lists, whole_list
-from evenrank.wordlists.rescoring import Rescoring
+from evenrank.wordlists.rescoring import Rescoring, resampled_lists
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
@@ -270,6 +269,11 @@ def sensitivity(
         systems[:1] if baseline is None else (baseline,) if isinstance(baseline, str) else tuple(baseline)
     )
     known_names(chosen, systems)
+    tried = dict(others or {})
+    named = set(names)
+    rest = [term for term in words.lexicon.terms if term not in named]
+    if 0 < len(rest) < len(words.lexicon):
+        tried = {"without names": words.lexicon.only(rest), **tried}
     draws = resampled_lists(words.lexicon, lists, np.random.default_rng(seed))
     tests = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
     found, notes = [], list(_notes(words, measures=wanted))
@@ -281,10 +285,10 @@ def sensitivity(
         own = Rescoring.of(inputs, measure, queries)
         presence = own.terms_found()
         terms = np.flatnonzero(presence)
-        base = own.values(whole_list(words.lexicon))[0]
+        base = own.values(np.ones((1, len(words.lexicon))))[0]
         drawn = own.values(draws)
-        left_out = own.values(leave_one_out(words.lexicon, terms))
-        variants = _variants(inputs, words, measure, queries, others or {}, set(names), taus)
+        left_out = own.values(1 - np.eye(len(words.lexicon))[terms])
+        variants = _variants(inputs, words, measure, queries, tried, taus)
         found.append(
             MeasureSensitivity(
                 measure,
@@ -315,18 +319,10 @@ def _variants(
     measure: Measure,
     queries: tuple[str, ...],
     others: Mapping[str, Lexicon | WordCounts],
-    names: set[str],
     taus: Sequence[int],
 ) -> dict[str, tuple[int, Floats]]:
     """By name how many terms the list has, and the values (R, Q)."""
     found: dict[str, tuple[int, Floats]] = {}
-    are_names = [term for term in words.lexicon.terms if term in names]
-    rest = words.lexicon.only(term for term in words.lexicon.terms if term not in names) if (
-        0 < len(are_names) < len(words.lexicon)
-    ) else None  # fmt: skip
-    if rest is not None:
-        lists = list_without(words.lexicon, are_names)
-        found["without names"] = (len(rest), Rescoring.of(inputs, measure, queries).values(lists)[0])
     for name, other in others.items():
         counts = words.relisted(other) if isinstance(other, Lexicon) else other
         if counts.lexicon.groups != words.lexicon.groups:
