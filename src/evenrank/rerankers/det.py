@@ -17,9 +17,7 @@ from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare
 from evenrank.measures.prefixes import FLOOR_TOLERANCE
 from evenrank.measures.relevance import divide
-from evenrank.rerankers.grouped import Members, QuotaReranker, followed
-
-TIE = 1e-12  # equal quotients differ in the last bit
+from evenrank.rerankers.grouped import TIE, Members, QuotaReranker, followed
 
 TOO_FEW = "a group has fewer documents than its minimum"
 MISSED = "a minimum was missed though there were documents"
@@ -180,7 +178,7 @@ class DetConstSort(Deterministic):
             until[now, begin : count + 1] = _inserted(waits, deadline, spot - begin)
             begin = int(np.where(due_now, behind, begin).max(axis=1, initial=begin).min())
         # what is never asked for stands behind, up to the ranks that are to be filled
-        return np.where(columns < ranks[:, None], followed(slots), -1)
+        return np.where(columns < ranks[:, None], followed(slots, members.groups >= 0), -1)
 
     def asked_for(self, members: Members, target: Floats) -> tuple[Int64s, Floats, Int64s]:
         """(Q, K) twice: places by the rank at which they are asked for, and that rank; (Q,) how many are."""

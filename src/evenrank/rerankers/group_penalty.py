@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenrank.arrays import Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter
 from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
-from evenrank.rerankers.grouped import Closed, GroupReranker
+from evenrank.rerankers.grouped import GroupReranker, best_first
 from evenrank.rerankers.penalty import looks_to
 from evenrank.rerankers.score_scale import SCALE, SCALE_MEANS, largest_first, scaled
-
-_TIE = 1e-12  # equal sums differ in the last bit
 
 
 @declare
@@ -49,42 +47,24 @@ class GroupPenalty(GroupReranker):
         return np.where(np.arange(groups.shape[1]) < (self.cutoff or groups.shape[1]), groups, -1)
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
-        closed = Closed.of(evidence, self.groups(evidence))
-        ranked = evidence.ranked
-        scores = np.take_along_axis(scaled(ranked["scores"], ranked.mask, self.scale), closed.places, axis=1)
-        shares = np.take_along_axis(ranked[self.source], closed.places[:, :, None], axis=1)  # (Q, K, L)
+        there, ranked, target = self.groups(evidence) >= 0, evidence.ranked, self.target(evidence)
+        scores, shares = scaled(ranked["scores"], ranked.mask, self.scale), ranked[self.source]  # (Q, K, L)
         undirected = self.without_target(evidence)  # (Q,)
         weight = np.where(undirected, 0.0, self.lam)[:, None]  # (Q, 1)
-        fill = self._filled if self.marginal else self._sorted
-        order = fill(scores, shares, self.target(evidence), weight, closed.sizes)
-        return Reordered(self.embedded(evidence, closed, order), {NO_TARGET: undirected})
-
-    def _sorted(
-        self, scores: Floats, shares: Floats, target: Floats, weight: Floats, sizes: Int64s
-    ) -> Int64s:
-        there = np.arange(scores.shape[1]) < sizes[:, None]
-        order = largest_first(scores - weight * _distance(shares, target), there, None)
-        return np.where(order >= 0, order, np.arange(scores.shape[1]))
-
-    def _filled(
-        self, scores: Floats, shares: Floats, target: Floats, weight: Floats, sizes: Int64s
-    ) -> Int64s:
-        count, width = scores.shape
-        free = np.arange(width) < sizes[:, None]
-        order = np.tile(np.arange(width), (count, 1))
+        if not self.marginal:
+            chosen = largest_first(scores - weight * _distance(shares, target), there, None)
+            return Reordered(self.placed(evidence, there, chosen), {NO_TARGET: undirected})
         above = np.zeros_like(target)  # (Q, L): the sum of memberships of those that stand already
-        every = np.arange(count)
-        for rank in range(int(sizes.max(initial=0))):
-            mixed = (above[:, None, :] + shares) / (rank + 1)  # (Q, K, L)
-            value = np.where(free, scores - weight * _distance(mixed, target), -np.inf)
-            best = value.max(axis=1, keepdims=True, initial=-np.inf)
-            close = value >= best - _TIE * np.maximum(1.0, np.abs(best))
-            chosen = (close & free).argmax(axis=1)
-            now = every[rank < sizes]
-            order[now, rank] = chosen[now]
-            free[now, chosen[now]] = False
-            above[now] += shares[now, chosen[now]]
-        return order
+
+        def value(free: Bools) -> Floats:
+            rank = 1 + (there & ~free).sum(axis=1)[:, None, None]
+            return np.asarray(scores - weight * _distance((above[:, None, :] + shares) / rank, target))
+
+        def place(queries: Int64s, chosen: Int64s) -> None:
+            above[queries] += shares[queries, chosen]
+
+        chosen = best_first(there, value, place)
+        return Reordered(self.placed(evidence, there, chosen), {NO_TARGET: undirected})
 
 
 def _distance(shares: Floats, target: Floats) -> Floats:

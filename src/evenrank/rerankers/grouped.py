@@ -21,6 +21,7 @@ from evenrank.grammar import choice, integer, parameter
 from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
 from evenrank.rerankers.base import Reordered, Reranker
 
+TIE = 1e-12  # equal sums differ in the last bit
 STAY = "stay"
 MISSING = choice(STAY, "behind", "error")
 MISSING_MEANS = "documents without a group: at their rank, behind the others in their old order, or an error"
@@ -68,27 +69,13 @@ class GroupReranker(Reranker):
     def without_target(self, evidence: RankedEvidence) -> Bools:
         return np.asarray(~np.isfinite(evidence.query[f"{self.source}.target"]).all(axis=1))
 
-    def embedded(self, evidence: RankedEvidence, closed: Closed, order: Int64s) -> Int64s:
-        """(Q, K): the places of the whole list, from an order of the documents that have a group."""
-        new = np.take_along_axis(closed.places, order, axis=1)
+    def placed(self, evidence: RankedEvidence, there: Bools, chosen: Int64s) -> Int64s:
+        """(Q, K): the places of the whole list: those ``chosen``, then others that are ``there``, and where
+        ``missing`` says the documents that are not."""
+        places = followed(chosen, there)
         if self.missing == STAY:
-            places = new.copy()
-            np.put_along_axis(places, closed.places, new, axis=1)  # the slots of those that take part
-            new = places
-        return np.where(evidence.ranked.mask, new, -1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Closed:
-    """The lists without the documents that have no group; those stand at the end, then the padding."""
-
-    places: Int64s  # (Q, K): where each document stood
-    sizes: Int64s  # (Q,): how many have a group
-
-    @classmethod
-    def of(cls, evidence: RankedEvidence, groups: Int64s) -> Closed:
-        rank = np.where(groups >= 0, 0, np.where(evidence.ranked.mask, 1, 2))
-        return cls(np.argsort(rank, axis=1, kind="stable"), (groups >= 0).sum(axis=1))
+            places = in_slots(there, places)
+        return np.where(evidence.ranked.mask, places, -1)
 
 
 def around_unlabelled(
@@ -98,12 +85,12 @@ def around_unlabelled(
     groups = hard_groups(evidence, source)
     if ((groups >= 0) == evidence.ranked.mask).all():
         return reorder(evidence)
-    closed, mask = Closed.of(evidence, groups), evidence.ranked.mask
+    there, mask = groups >= 0, evidence.ranked.mask
+    labelled = np.argsort(~there, axis=1, kind="stable")  # (Q, K): their places, then all others
     found = []
-    for one in reorder(evidence.compact(groups >= 0)):
+    for one in reorder(evidence.compact(there)):
         order = np.where(one.places >= 0, one.places, np.arange(mask.shape[1]))
-        places = np.full(mask.shape, -1)
-        np.put_along_axis(places, closed.places, np.take_along_axis(closed.places, order, axis=1), axis=1)
+        places = in_slots(there, np.take_along_axis(labelled, order, axis=1))
         found.append(dataclasses.replace(one, places=np.where(mask, places, -1)))
     return found
 
@@ -116,15 +103,12 @@ class QuotaReranker(GroupReranker):
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         groups = self.groups(evidence)
-        closed = Closed.of(evidence, groups)
-        ranks = closed.sizes if self.top is None else np.minimum(closed.sizes, self.top)  # (Q,)
-        by_group = Members.of(np.take_along_axis(groups, closed.places, axis=1), self.width(evidence))
-        chosen, infeasible = self.fill(evidence, by_group, ranks)
+        there = groups >= 0
+        ranks = there.sum(axis=1) if self.top is None else np.minimum(there.sum(axis=1), self.top)  # (Q,)
+        members = Members.of(groups, evidence.query[f"{self.source}.target"].shape[1])
+        chosen, infeasible = self.fill(evidence, members, ranks)
         infeasible = {NO_TARGET: self.without_target(evidence), **infeasible}
-        return Reordered(self.embedded(evidence, closed, followed(chosen)), infeasible)
-
-    def width(self, evidence: RankedEvidence) -> int:
-        return int(evidence.query[f"{self.source}.target"].shape[1])
+        return Reordered(self.placed(evidence, there, chosen), infeasible)
 
     def fill(
         self, evidence: RankedEvidence, members: Members, ranks: Int64s
@@ -137,7 +121,7 @@ class QuotaReranker(GroupReranker):
 class Members:
     """For each query the places of each group's documents, best first."""
 
-    groups: Int64s  # (Q, K): the group at each place, -1 behind the end
+    groups: Int64s  # (Q, K): the group at each place, -1 for none
     order: Int64s  # (Q, K): places sorted by group, each in its old order
     sizes: Int64s  # (Q, L)
     starts: Int64s  # (Q, L): where a group begins in ``order``
@@ -168,13 +152,46 @@ class Members:
         return np.where(self.groups >= 0, numbers, 0)
 
 
-def followed(chosen: Int64s) -> Int64s:
-    """(Q, K): the places chosen, in that order, then all others as they stood; -1 is no choice."""
+def followed(chosen: Int64s, there: Bools) -> Int64s:
+    """(Q, K): the places chosen, in that order (-1 is no choice), then others that are ``there``, then the
+    rest, both as they stood."""
     depth = chosen.shape[1]
-    rank = np.tile(np.arange(depth, 2 * depth), (len(chosen), 1))
+    rank = np.where(there, depth, 2 * depth)
     queries, ranks = np.nonzero(chosen >= 0)
     rank[queries, chosen[queries, ranks]] = ranks
     return np.argsort(rank, axis=1, kind="stable")
+
+
+def in_slots(there: Bools, places: Int64s) -> Int64s:
+    """(Q, K): the places with those that are ``there``, which stand first, where they stood between them, so
+    that all others keep their ranks."""
+    slots = np.argsort(~there, axis=1, kind="stable")
+    spread = np.empty_like(places)
+    np.put_along_axis(spread, slots, places, axis=1)
+    return spread
+
+
+def best_first(
+    there: Bools, value: Callable[[Bools], Floats], place: Callable[[Int64s, Int64s], None]
+) -> Int64s:
+    """(Q, K): for rank after rank the place of largest value among those ``there``, -1 when none is left.
+
+    ``value`` gives the values (Q, K) when these are free still; of equal ones the first is chosen. ``place``
+    is told which queries got a rank, and the places that they chose.
+    """
+    free = there.copy()
+    chosen: Int64s = np.full(there.shape, -1)
+    sizes = there.sum(axis=1)
+    for rank in range(int(sizes.max(initial=0))):
+        values = np.where(free, value(free), -np.inf)
+        best = values.max(axis=1, keepdims=True)
+        close = values >= best - TIE * np.maximum(1.0, np.abs(best))
+        now = np.flatnonzero(rank < sizes)
+        found = (close & free).argmax(axis=1)[now]
+        chosen[now, rank] = found
+        free[now, found] = False
+        place(now, found)
+    return chosen
 
 
 def hard_groups(evidence: RankedEvidence, source: str) -> Int64s:

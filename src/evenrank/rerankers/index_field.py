@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,13 +77,17 @@ def write_field(counts: str | os.PathLike[str], path: str | os.PathLike[str], fi
 
     Memory stays the same whatever the size. A document without text is neutral.
     """
-    row, begin, between, end = _ROWS[field.form](field)
-    written = 0
+    begin, between, end = _FRAMES.get(field.form, (b"", b"\n", b"\n"))
+    row, written = _ROWS[field.form], 0
     with atomic_write(path) as file:
-        file.write(begin)
-        for ids, values in _neutralities(counts, field):
-            lines = between.join([row(key, value).encode() for key, value in zip(ids, values, strict=True)])
-            file.write((between if written else b"") + lines)
+        file.write(begin.replace(b"NAME", field.name.encode()))
+        for piece in counts_in_pieces(counts):
+            target = np.asarray(piece.lexicon.targets, dtype=np.float64)
+            w = neutrality(piece.counts.astype(float), target, field.tau, piece.tokens.astype(float))
+            w = np.clip(w, POSITIVE if field.form == "rank_feature" else 0.0, 1.0)
+            ids, values = piece.doc_ids.to_pylist(), w.tolist()
+            lines = [row(field, key, value).encode() for key, value in zip(ids, values, strict=True)]
+            file.write((between if written else b"") + between.join(lines))
             written += len(ids)
         file.write(end)
     return written
@@ -125,59 +129,34 @@ def _are_ranks(scores: Floats) -> bool:
     return len(scores) > 1 and whole and bool((np.diff(scores) == -1).all())
 
 
-def _neutralities(
-    counts: str | os.PathLike[str], field: IndexField
-) -> Iterator[tuple[list[str], list[float]]]:
-    for piece in counts_in_pieces(counts):
-        target = np.asarray(piece.lexicon.targets, dtype=np.float64)
-        w = neutrality(piece.counts.astype(float), target, field.tau, piece.tokens.astype(float))
-        w = np.clip(w, 0.0, 1.0)
-        yield piece.doc_ids.to_pylist(), _stored(w, field).tolist()
+def _bulk(field: IndexField, key: str, value: float) -> str:
+    return f"{_json({'update': {'_id': key}})}\n{_json({'doc': {field.name: value}})}"
 
 
-def _stored(w: Floats, field: IndexField) -> Floats:
-    return np.maximum(w, POSITIVE) if field.form == "rank_feature" else w
+def _atomic_update(field: IndexField, key: str, value: float) -> str:
+    return _json({"id": key, field.name: {"set": value}})
 
 
-Rows = tuple[Callable[[str, float], str], bytes, bytes, bytes]  # one document; before, between, after them
+def _partial_update(field: IndexField, key: str, value: float) -> str:
+    name = f"id:{field.namespace or field.type}:{field.type}::{key}"
+    return _json({"update": name, "fields": {field.name: {"assign": value}}})
 
 
-def _bulk(field: IndexField) -> Rows:
-    def row(key: str, value: float) -> str:
-        return f"{_json({'update': {'_id': key}})}\n{_json({'doc': {field.name: value}})}"
-
-    return row, b"", b"\n", b"\n"
+def _table_row(field: IndexField, key: str, value: float) -> str:
+    quoted = key.replace('"', '""')
+    return f'"{quoted}",{value!r}'  # without quotes, COPY takes an empty id for NULL
 
 
-def _atomic_updates(field: IndexField) -> Rows:
-    return lambda key, value: _json({"id": key, field.name: {"set": value}}), b"[", b",\n", b"]\n"
-
-
-def _partial_updates(field: IndexField) -> Rows:
-    prefix = f"id:{field.namespace or field.type}:{field.type}::"
-
-    def row(key: str, value: float) -> str:
-        return _json({"update": prefix + key, "fields": {field.name: {"assign": value}}})
-
-    return row, b"", b"\n", b"\n"
-
-
-def _table(field: IndexField) -> Rows:
-    def row(key: str, value: float) -> str:
-        quoted = key.replace('"', '""')
-        return f'"{quoted}",{value!r}'  # without quotes, COPY takes an empty id for NULL
-
-    return row, f"id,{field.name}\n".encode(), b"\n", b"\n"
-
-
-_ROWS: dict[str, Callable[[IndexField], Rows]] = {
+_ROWS: dict[str, Callable[[IndexField, str, float], str]] = {
     "opensearch": _bulk,
     "elasticsearch": _bulk,
     "rank_feature": _bulk,
-    "solr": _atomic_updates,
-    "vespa": _partial_updates,
-    "postgresql": _table,
+    "solr": _atomic_update,
+    "vespa": _partial_update,
+    "postgresql": _table_row,
 }
+# before the first document, between two, after the last
+_FRAMES = {"solr": (b"[", b",\n", b"]\n"), "postgresql": (b"id,NAME\n", b"\n", b"\n")}
 
 
 def _json(value: object) -> str:

@@ -72,4 +72,4 @@ def largest_first(values: Floats, mask: Bools, cutoff: int | None) -> Int64s:
     begins = np.pad(apart | (np.diff(part, axis=1) > 0), ((0, 0), (min(1, mask.shape[1]), 0)))
     level = np.cumsum(begins, axis=1)  # (Q, K)
     order = np.take_along_axis(order, np.lexsort((order, level), axis=1), axis=1)
-    return np.where(mask, order, -1)
+    return np.where(ranks < mask.sum(axis=1, keepdims=True), order, -1)
