@@ -47,7 +47,6 @@ class Ranked:
     gathered: Mapping[str, Gathered]
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
     _cuts: dict[int, Ranked] = field(default_factory=dict, repr=False)
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def depth(self) -> int:
@@ -89,13 +88,6 @@ class Ranked:
         found: T = self._cache[name]
         return found
 
-    def kept(self, name: str, compute: Callable[[], T]) -> T:
-        """What does not depend on which queries these are: it is kept for all queries of the run."""
-        if name not in self._kept:
-            self._kept[name] = compute()
-        found: T = self._kept[name]
-        return found
-
     def known(self, evidence: str) -> Bools:
         """True at ranks whose document has this evidence."""
         known: Bools = self.shared(
@@ -122,14 +114,7 @@ class Ranked:
     def _with_rows(self, rows: Int64s) -> Ranked:
         return replace(self, rows=rows, _cache={}, _cuts={})
 
-    @property
-    def lists_in_all(self) -> int:
-        """How many lists the run has that these are of; at least as many as these."""
-        known: int = self._kept.get(" lists", 0)
-        return max(known, int(np.prod(self.rows.shape[:-1])))
-
     def select(self, queries: Int64s) -> Ranked:
-        self._kept[" lists"] = self.lists_in_all
         return self._with_rows(self.rows[queries])
 
     def compact(self, keep: Bools) -> Ranked:

@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.measures.sums import padded_sum
@@ -36,27 +32,6 @@ def kullback_leibler(p: Floats, q: Floats) -> Floats:
     return np.where((lost & (p > 0)).any(axis=-1), np.inf, apart) if lost.any() else apart
 
 
-def kullback_leibler_of_labels(labels: npt.NDArray[np.int16], q: Floats) -> Floats:
-    """(Q, K): the divergence from q (Q, L) of the first i labels (Q, K), for every i.
-
-    With n_g of value g among them it is ``1/i sum_g (n_g ln n_g - n_g ln q_g) - ln i``. The next label
-    changes one term of the sum: it grows by ``n ln n - (n - 1) ln (n - 1) - ln q_g``, n counting itself.
-    A label of -1 adds nothing to the sum.
-    """
-    ranks = np.arange(1, labels.shape[1] + 1)
-    growth = np.diff(_x_log_x(np.arange(labels.shape[1] + 1.0)), prepend=0.0)  # (K + 1,), by n; 0 for 0
-    with np.errstate(divide="ignore"):
-        logs = np.append(np.log(q), np.zeros((len(q), 1)), axis=1)  # (Q, L + 1): place -1 is the last
-    count = np.zeros(labels.shape, dtype=np.int32)  # (Q, K): n of the value at hand
-    for value in range(q.shape[1]):
-        here = labels == value
-        count += np.cumsum(here, axis=1, dtype=np.int32) * here
-    places = labels % logs.shape[1] + np.arange(0, logs.size, logs.shape[1])[:, None]  # in logs as one row
-    grown = np.cumsum(growth.take(count) - logs.take(places), axis=1)
-    apart: Floats = grown / ranks - np.log(ranks)
-    return apart
-
-
 def _x_log_x(x: Floats) -> Floats:
     """``x ln x``, 0 for 0."""
     out = np.maximum(x, _TINY)
@@ -70,15 +45,7 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
 
     As entropies, H((p + q)/2) - (H(p) + H(q))/2: each logarithm is taken once.
     """
-    return SUMS["JSD"].of(p, q)
-
-
-def _jensen_shannon_term(p: Floats, q: Floats) -> Floats:
-    return _x_log_x(p) - 2 * _x_log_x((p + q) / 2)
-
-
-def _jensen_shannon(total: Floats, q: Floats) -> Floats:
-    inner = total + over_values(_x_log_x(q))
+    inner = over_values(_x_log_x(p) - 2 * _x_log_x((p + q) / 2)) + over_values(_x_log_x(q))
     bits: Floats = np.clip(inner / (2 * np.log(2)), 0.0, 1.0)  # equal distributions differ in the last bit
     return bits
 
@@ -100,40 +67,11 @@ def root_normalised_order_aware(p: Floats, q: Floats) -> Floats:
 
     OD is the mean over i with q_i > 0 of ``sum_j |i - j| (p_j - q_j)^2``.
     """
-    return SUMS["RNOD"].of(p, q)
-
-
-def _order_aware_facts(q: Floats) -> tuple[Floats, Floats]:
-    """The target, and the mean over i of ``|i - j|``, which weighs each j once."""
     values = np.arange(q.shape[-1])
     apart = np.abs(values[:, None] - values)  # (L, L)
     wanted = (q > 0).astype(float)  # (.., L)
-    return q, wanted @ apart / wanted.sum(axis=-1, keepdims=True)
-
-
-def _order_aware_term(p: Floats, q: Floats, weight: Floats) -> Floats:
-    return np.asarray((p - q) ** 2 * weight)
-
-
-def _root_normalised(total: Floats, q: Floats) -> Floats:
-    return np.asarray(np.sqrt(total / (q.shape[-1] - 1)))
-
-
-class SumOverValues(NamedTuple):
-    """A divergence that is a function of a sum over values: each adds a term of its own share and target."""
-
-    facts: Callable[[Floats], tuple[Floats, ...]]  # of the target: (.., L) each
-    term: Callable[..., Floats]  # of a share and what the facts are for its value
-    whole: Callable[[Floats, Floats], Floats]  # of the sum and the target
-
-    def of(self, p: Floats, q: Floats) -> Floats:
-        return self.whole(over_values(self.term(p, *self.facts(q))), q)
-
-
-SUMS = {
-    "JSD": SumOverValues(lambda q: (q,), _jensen_shannon_term, _jensen_shannon),
-    "RNOD": SumOverValues(_order_aware_facts, _order_aware_term, _root_normalised),
-}
+    weight = wanted @ apart / wanted.sum(axis=-1, keepdims=True)  # the mean over i, which weighs each j once
+    return np.asarray(np.sqrt(over_values((p - q) ** 2 * weight) / (q.shape[-1] - 1)))
 
 
 def largest_difference(p: Floats, q: Floats) -> Floats:

@@ -23,7 +23,6 @@ from evenrank.measures.groups import (
     GroupMeasure,
     check_divergence,
 )
-from evenrank.measures.labelled_prefixes import divergence_of_labels, match_distance_of_labels
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, stops
 from evenrank.measures.sums import padded_sum
@@ -99,16 +98,6 @@ class PrefixMeasure(GroupMeasure):
         """(Q, K): 1 - divergence of the first k documents from a target (Q, L)."""
         if self.div == MAX:
             self.existing(evidence)
-        if self.labels(evidence) is not None and len(target):
-            if self.div == "NMD" and target.shape[1] > 2:
-                return 1 - match_distance_of_labels(evidence.ranked, self.source, target)
-            apart = (
-                divergence_of_labels(evidence.ranked, self.source, self.div, target[0])
-                if (target == target[0]).all()
-                else None
-            )
-            if apart is not None:
-                return 1 - apart
         return 1 - SIMILAR[self.div](self.prefix_shares(evidence), target[:, None, :])
 
     def compute(self, evidence: RankedEvidence) -> Result:

@@ -7,7 +7,7 @@ from evenrank.arrays import Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import alias, declare
 from evenrank.measures.base import Direction, Result
-from evenrank.measures.divergences import kullback_leibler, kullback_leibler_of_labels
+from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.relevance import divide
 from evenrank.measures.sums import padded_sum
@@ -41,27 +41,13 @@ class NDKL(GroupMeasure):
         return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
-        apart = self._divergences(evidence)  # (Q, K)
+        target = self.target_shares(evidence)[:, None, :]  # (Q, 1, L)
+        apart = kullback_leibler(self.prefix_shares(evidence), target)  # (Q, K)
         weights = attention.log2().weights(evidence.ranked.depth) * evidence.ranked.mask  # (Q, K)
         shares = divide(weights, padded_sum(weights)[:, None])
         # below the list, the divergence of the whole list stands: it may be infinite, and counts nothing
         apart[~evidence.ranked.mask] = 0.0
         return apart.clip(min=0.0) * shares
-
-    def _divergences(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K): by counts in lists whose documents have one value each, which is faster.
-
-        Each list by its own documents: the two ways differ in the last bit, and no list may see the others.
-        """
-        target, labels = self.target_shares(evidence), evidence.ranked.labels(self.source)  # (Q, L), (Q, K)
-        if labels is None:
-            return kullback_leibler(self.prefix_shares(evidence), target[:, None, :])
-        by_counts = ((labels >= 0) == evidence.ranked.mask).all(axis=1)  # (Q,)
-        if by_counts.all():
-            return kullback_leibler_of_labels(labels, target)
-        apart = kullback_leibler(self.prefix_shares(evidence), target[:, None, :])
-        apart[by_counts] = kullback_leibler_of_labels(labels[by_counts], target[by_counts])
-        return apart
 
 
 alias("measure", "nDKL", "NDKL")
