@@ -116,8 +116,6 @@ def check(*kinds: Any) -> None:
 
 
 def measure(queries: int, rounds: int) -> dict[str, float]:
-    """Labels first: one block of them is not worth loading the compiled kernel, one of mixtures is, and from
-    then on it would do both. What each of the two kernels gives is compared with the loop."""
     hard, soft = make_lists(queries), make_lists(AT_ONCE, soft=True)
     check(hard, soft)
     scale = queries * DRAWS / LOOP_LISTS
@@ -136,9 +134,6 @@ def measure(queries: int, rounds: int) -> dict[str, float]:
         note("kernel, labels", timed(lambda: kernel(hard, DRAWS, 5))[0])
         note("rerank, one by one", timed(lambda: [again(None) for _ in range(20)])[0] * DRAWS / 20)
         note("rerank, repeat=1000", timed(lambda: again(DRAWS))[0])
-    kernel(soft, DRAWS, 5)  # loads the compiled kernel
-    check(hard, soft)
-    for _ in range(rounds):
         note("loop, mixtures", timed(lambda: loop(soft, LOOP_LISTS, 5))[0] * scale)
         note("kernel, mixtures", timed(lambda: kernel(soft, DRAWS, 5))[0] * queries / AT_ONCE)
     return {what: statistics.median(times) for what, times in seconds.items()}

@@ -10,8 +10,6 @@ two or three of them for labels, whatever the length of the list. Where document
 the same keys, each is a class of its own: with alpha = 1, where a group that was served adds nothing;
 without smoothing, where all gains at no divergence are infinite; and where a divergence can be infinite.
 
-Where there is much to do and numba is installed, ``orders/greedy_kernel.py`` does it, list by list.
-
 Arrays have the axes (L, C, Q, R): value, class, query, repetition. The short ones come first, so that
 sums and maxima over them run along long rows.
 """
@@ -25,12 +23,9 @@ import numpy as np
 
 from evenrank.arrays import Array, Bools, Floats, Int64s
 from evenrank.measures.divergences import kullback_leibler
-from evenrank.measures.orders.compiled import kernel
 from evenrank.measures.sums import padded_sum
 
 TIE = 1e-12  # divergences that differ by less are equal, and gains that differ by such a share
-_KERNEL = "evenrank.measures.orders.greedy_kernel"
-_WORTH_LOADING = 1 << 26  # numbers looked at: numpy takes about as long for them as numba takes to load
 _NUMBERS_AT_ONCE = 1 << 18  # of one array: small enough for the cache
 
 Divergence = Callable[[Floats, Floats], Floats]
@@ -74,18 +69,6 @@ def greedy_order(
     for some, single in ((np.flatnonzero(~alone), False), (np.flatnonzero(alone), True)):
         classes = _classes(relevance[some], shares[some], lengths[some], alone=single)
         filled = places if len(some) == queries else places[some]  # a copy
-        looked_at = len(some) * repetitions * count * values * classes.begins.shape[0]
-        loops = kernel(looked_at, _KERNEL, _WORTH_LOADING) if divergence in (kullback_leibler, None) else None
-        if loops is not None:
-            where = np.zeros(filled.shape, dtype=bool) if explore is None else explore[some]
-            loops.fill(
-                filled, classes.order, classes.relevance, classes.begins.T.copy(), classes.ends.T.copy(),
-                classes.shares.transpose(2, 0, 1).copy(), target[some], where, count,
-                np.nan if alpha is None else float(alpha), float(smoothing), divergence is not None, TIE,
-            )  # fmt: skip
-            if filled is not places:
-                places[some] = filled
-            continue
         for block, part in _blocks(len(some), repetitions, values * classes.begins.shape[0]):
             explored = None if explore is None else explore[some[block], part]
             _fill(

@@ -11,10 +11,10 @@ _KERNEL = "evenrank.measures.orders.kernel"
 _WORTH_LOADING = 100_000_000  # steps: numpy takes about as long for them as numba takes to load
 
 
-def kernel(steps: int, module: str = _KERNEL, worth: int = _WORTH_LOADING) -> Any:
+def kernel(steps: int) -> Any:
     """The module of compiled loops, where numba is there and they are loaded or worth it; else None."""
-    if module in sys.modules:
-        return sys.modules[module]
-    if steps < worth or find_spec("numba") is None:
+    if _KERNEL in sys.modules:
+        return sys.modules[_KERNEL]
+    if steps < _WORTH_LOADING or find_spec("numba") is None:
         return None
-    return import_module(module)
+    return import_module(_KERNEL)
