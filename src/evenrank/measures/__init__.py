@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.combined import Product as Product
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.delegated import Delegated as Delegated
-from evenrank.measures.product import Product as Product
 from evenrank.measures.registry import all_measures, parse_measure, parse_measures
 from evenrank.modules import load_folder
 

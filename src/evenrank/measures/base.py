@@ -230,8 +230,7 @@ class Measure(Term, metaclass=MeasureClass):
         return None
 
     def __mul__(self, weight: object) -> Measure:
-        from evenrank.measures.combined import WeightedSum
-        from evenrank.measures.product import Product
+        from evenrank.measures.combined import Product, WeightedSum
 
         if isinstance(weight, MeasureClass):
             weight = weight()

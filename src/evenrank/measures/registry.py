@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
 from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, literal, operands, split_list
 from evenrank.measures.base import Measure
-from evenrank.measures.combined import WeightedSum
+from evenrank.measures.combined import Product, WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
-from evenrank.measures.product import Product
 
 MeasureLike = str | Measure
 
