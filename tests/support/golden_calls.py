@@ -109,7 +109,7 @@ def plain(value: Any) -> Any:
         return plain(value.to_dicts())
     if hasattr(value, "iterrows"):  # frames of pandas
         return plain(value.to_dict("records"))
-    if type(value).__module__.startswith("altair."):  # figures: the numbers that they are drawn from
+    if any(cls.__module__.startswith("altair.") for cls in type(value).__mro__):  # figures: their numbers
         return plain([rows for rows in map(_numbers, _drawn(value.to_dict())) if rows])
     if isinstance(value, Mapping):
         return {repr(name) if not isinstance(name, str) else name: plain(one) for name, one in value.items()}
