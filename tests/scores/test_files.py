@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -169,7 +170,7 @@ def test_an_interrupted_write_leaves_the_old_file(
 def test_a_name_that_cannot_be_written_leaves_the_old_file(tmp_path: Path, scores: Scores) -> None:
     path = tmp_path / "x.csv"
     path.write_text("old")
-    bad = made({"\udcff": {"RR": [0.5]}})
+    bad = replace(scores, blocks=(replace(scores.blocks[0], run="\udcff"),))
     with pytest.raises(DataError, match="UTF-8"):
         bad.write(path)
     assert path.read_text() == "old"
@@ -197,12 +198,12 @@ TSV = "run\tquery\tmeasure\tcolumn\tvalue\tstatus\n"
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.jsonl", "", ":1: is not JSON"),
-        ("x.jsonl", "[]\n", ":1: must be a JSON object"),
+        ("x.jsonl", "", ": is empty"),
+        ("x.jsonl", "[]\n", ":1: expected an object"),
         ("x.jsonl", '{"kind": "other"}\n', ":1: this is not a file of scores"),
         ("x.jsonl", HEADER.replace("1", "2"), ":1: version 2 is not read here"),
         ("x.jsonl", HEADER.replace('"notes": {}', '"notes": {"a": 3}'), ":1: the provenance, the notes"),
-        ("x.jsonl", HEADER + ROW + "{", ":3: is not JSON"),
+        ("x.jsonl", HEADER + ROW + "{", ":3: not JSON"),
         ("x.jsonl", HEADER + ROW + ROW, ":3: RR of query 'q1' was in line 2 already"),
         ("x.jsonl", HEADER + ROW.replace('"query": "q1", ', ""), ":2: there is no 'query'"),
         ("x.jsonl", HEADER + ROW.replace('"q1"', "7"), ":2: 'query' must be a string, got 7"),
@@ -214,7 +215,7 @@ TSV = "run\tquery\tmeasure\tcolumn\tvalue\tstatus\n"
         ("x.jsonl", HEADER + ROW.replace("RR", "Nope"), ":2: measure 'Nope' is not known here, register"),
         ("x.tsv", "", ": is empty"),
         ("x.tsv", "run\tquery\n", ":1: the columns must be run, query, measure"),
-        ("x.tsv", TSV + "a\tq1\tRR\n", ":2: 3 fields where there must be 6"),
+        ("x.tsv", TSV + "a\tq1\tRR\n", ":2: 3 columns, but the header has 6"),
         ("x.tsv", TSV + "a\tq1\tRR\t\thigh\tok\n", ":2: the value must be a number, got 'high'"),
         ("x.tsv", TSV + 'a\t"q\n1"\tRR\t\t0.5\tok\na\tq2\tRR\t\tx\tok\n', ":4: the value must be a number"),
         ("x.tsv", TSV + 'a\t"q1\tRR\t\t0.5\tok\n', ": unexpected end of data"),
@@ -235,7 +236,7 @@ def test_malformed_files(tmp_path: Path, name: str, content: str, message: str) 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_bytes(TSV.encode() + b"a\tq\xff1\tRR\t\t0.5\tok\n")
-    with pytest.raises(DataError, match=r"x\.tsv:2: is not UTF-8"):
+    with pytest.raises(DataError, match=r"x\.tsv:2: invalid UTF-8"):
         Scores.read(tmp_path / "x.tsv")
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evenrank import Lexicon, Run, Scores, evaluate, scan
+from evenrank.scores.notes import Note, note_lines
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12) | st.sampled_from(
@@ -157,9 +159,10 @@ def test_words_that_no_list_has_are_left_out() -> None:
 
 
 def test_the_same_note_is_one_line_whatever_it_is_about(tmp_path: Path) -> None:
-    own = ["RR: ties", "AP: ties", "3 queries are missing"]
+    own = [Note("ties", "ties", "RR"), Note("ties", "ties", "AP"), Note("queries", "3 queries are missing")]
     values = {"RR": [0.5] * 6, "AP": [0.5] * 6}
-    scores = made({"a": values, "b": values}, notes={"a": own, "b": [*own, "no titles"]})
+    notes = {"a": tuple(own), "b": (*own, Note("measure", "no titles"))}
+    scores = replace(made({"a": values, "b": values}), notes_by_run=notes)
     text = repr(scores)
     assert [text.count(said) for said in ("ties", "3 queries are missing", "no titles")] == [1, 1, 1]
 
@@ -168,10 +171,26 @@ def test_few_notes_are_shown_and_files_have_all(tmp_path: Path) -> None:
     notes = [f"note {'x' * n}." for n in range(8)]
     scores = made({"a": {"RR": [0.5] * 6}}, notes={"a": notes})
     assert sum(note in repr(scores) for note in notes) == 5
-    numbers = {f"run{n}": [f"{n + 2} of 1,00{n} documents have no words"] for n in range(4)}
-    alike = repr(made({run: {"RR": [0.5] * 6} for run in numbers}, notes=numbers))
-    assert alike.count("documents have no words") == 1
+    numbers = {
+        f"run{n}": (Note("missing", f"{n + 2} of 1,00{n} documents have no words", about="words"),)
+        for n in range(4)
+    }
+    alike = made({run: {"RR": [0.5] * 6} for run in numbers})
+    assert repr(replace(alike, notes_by_run=numbers)).count("documents have no words") == 1
     for suffix in ("md", "tex", "jsonl"):
         scores.write(tmp_path / f"s.{suffix}")
         text = (tmp_path / f"s.{suffix}").read_text()
         assert all(note in text for note in notes)
+
+
+def test_notes_that_change_no_reading_are_counted(tmp_path: Path) -> None:
+    """Of what was read back, too."""
+    notes = (Note("computed", "GF@10 was computed as ..."), Note("ties", "2 of 6 lists have equal scores"))
+    scores = replace(made({"a": {"RR": [0.5] * 6}}), notes_by_run={"a": notes})
+    scores.write(tmp_path / "s.jsonl")
+    for found in (scores, Scores.read(tmp_path / "s.jsonl")):
+        assert note_lines(found, all_notes=False) == [
+            "2 of 6 lists have equal scores",
+            "1 more note: --notes",
+        ]
+        assert found.notes == {"a": tuple(map(str, notes))}

@@ -50,7 +50,11 @@ def add_everywhere(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(NO_PROJECT, action="store_true", help="do not look for a project file")
     parser.add_argument(SEED, metavar="N", help="seed of everything that is drawn at random (default: 0)")
-    parser.add_argument(NOTES, action="store_true", help="print every note (default: at most five lines)")
+    parser.add_argument(
+        NOTES,
+        action="store_true",
+        help="print every note (default: those that change how the values are to be read)",
+    )
     parser.add_argument(
         RENAME, action="append", metavar="MEASURE=LABEL",
         help="show a measure under another name, as 'NFaiRR@10=Neutrality'; may be repeated",

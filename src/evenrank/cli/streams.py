@@ -58,10 +58,11 @@ def say(message: str) -> None:
 
 
 def say_notes(scores: Scores, arguments: argparse.Namespace) -> None:
-    """What must be known of these scores: the first lines, or with --notes all."""
-    from evenrank.scores.notes import SHOWN, grouped_notes
+    """What changes how these scores are to be read, one line each, and how many notes there are besides; or
+    with --notes all of them."""
+    from evenrank.scores.notes import note_lines
 
-    for line in grouped_notes(scores, None if getattr(arguments, "notes", True) else SHOWN):
+    for line in note_lines(scores, all_notes=getattr(arguments, "notes", True)):
         say(line)
 
 

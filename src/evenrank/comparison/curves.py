@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evenrank.data.run import Run
 from evenrank.errors import EvenrankError
 from evenrank.evaluation import evaluate
-from evenrank.evaluation.prepared import PreparedEvidence, evaluate_prepared
+from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure
 from evenrank.scores import Scores

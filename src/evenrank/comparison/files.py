@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evenrank.comparison.comparison_tables import paper_table
 from evenrank.io.atomic import atomic_write
 from evenrank.scores.files import FilePath, file_format
-from evenrank.scores.notes import grouped_notes
+from evenrank.scores.notes import note_lines
 from evenrank.tables import Table, printed
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ WRITTEN = ("jsonl", "csv", "tsv", "parquet", "latex", "markdown")
 def write_comparison(comparison: Comparison, path: FilePath, format: str | None = None) -> None:
     """Write in the format that the name tells, unless ``format`` does; ``.gz`` and ``.zst`` compress."""
     table = paper_table(comparison)
-    write_table(table.with_notes([*table.notes, *grouped_notes(comparison.scores, None)]), path, format)
+    write_table(table.with_notes([*table.notes, *note_lines(comparison.scores)]), path, format)
 
 
 def write_table(table: Table, path: FilePath, format: str | None = None) -> None:

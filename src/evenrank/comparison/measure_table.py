@@ -13,6 +13,7 @@ from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 from evenrank.scores.names import arrow, full_name
+from evenrank.scores.notes import Note
 from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
 from evenrank.stats.weights import weighted_mean
 
@@ -142,7 +143,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
     one with other evidence. Other words, groups or opinions may be those of other documents: that is said.
     """
     blocks: list[ScoresBlock] = []
-    notes: dict[str, tuple[str, ...]] = {}
+    notes: dict[str, tuple[Note, ...]] = {}
     labels = {name: label for _, scores in parts for name, label in scores.labels.items()}
     backgrounds: dict[str, str] = {}
     judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
@@ -152,7 +153,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
         for block in scores.blocks:
             called = f"{name}: {block.run}" if several else name
             blocks.append(replace(block, run=called))
-            notes.setdefault(called, scores.notes.get(block.run, ()))
+            notes.setdefault(called, scores.notes_by_run.get(block.run, ()))
         needs = [need for measure in scores.measures for need in measure.needs]
         background = (scores.provenance.get("background") or {}).get("sha256")
         if background is not None and any("background" in need for need in needs):
@@ -171,7 +172,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
     for kind, digests in others.items():
         if len(set(digests.values())) > 1:
             said = f"{kind}: not the same for all systems, which is right only if documents differ, not data"
-            notes = {called: (*notes_of, said) for called, notes_of in notes.items()}
+            notes = {called: (*own, Note("joined", said)) for called, own in notes.items()}
     return Scores(tuple(blocks), notes, labels=labels)
 
 

@@ -27,7 +27,7 @@ from evenrank.io.texts import read_document_ids
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import FaiRR, NeutralityMeasure, NFaiRR, NSetFaiRR, SetFaiRR
 from evenrank.scores import Scores, ScoresBlock
-from evenrank.scores.breakdown import NO_CATEGORY
+from evenrank.scores.categories import NO_CATEGORY
 from evenrank.stats.difference import DifferenceInterval
 from evenrank.tables import Table, number
 
@@ -267,7 +267,7 @@ def origin(
                 "collection= (--collection)"
             )
         )
-    together = Scores((*blocks, *scores.blocks), scores.notes, scores.describe_inputs)
+    together = Scores((*blocks, *scores.blocks), scores.notes_by_run, scores.describe_inputs)
     return Origin(together, tuple(runs), tuple(notes))
 
 

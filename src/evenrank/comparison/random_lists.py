@@ -78,7 +78,7 @@ def random_scores(
         _mean([count for count, _ in parts], [scores.block(measure) for _, scores in parts])
         for measure in parts[0][1].measures
     ]
-    return Scores(tuple(blocks), parts[0][1].notes)
+    return Scores(tuple(blocks), parts[0][1].notes_by_run)
 
 
 def reach(measure: Measure) -> int | None:

@@ -11,8 +11,7 @@ from evenrank.errors import for_reader
 from evenrank.evaluation.notes import share_notes
 from evenrank.measures import Measure
 from evenrank.scores.notes import INFORMED, INFORMED_MEANS, remarks
-from evenrank.scores.rows import labelled
-from evenrank.scores.score_tables import measure_grid
+from evenrank.scores.score_tables import labelled, measure_grid
 from evenrank.tables import Table, interval
 
 MARK = "*"

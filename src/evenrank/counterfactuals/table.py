@@ -30,7 +30,7 @@ def merged(rows: Sequence[SwapRow]) -> Scores:
     for row in rows:
         name = row.system if row.swapped == ALL else f"{row.system} ({row.swapped})"
         blocks += [replace(block, run=name) for block in row.result.scores.blocks]
-        notes[name] = tuple(note for said in row.result.scores.notes.values() for note in said)
+        notes[name] = tuple(note for said in row.result.scores.notes_by_run.values() for note in said)
     return Scores(tuple(blocks), notes)
 
 

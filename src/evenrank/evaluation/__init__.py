@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from evenrank.evaluation.prepared import PreparedEvidence, evaluate_prepared
+from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import with_options
 from evenrank.measures import parse_measures

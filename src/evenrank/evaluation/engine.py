@@ -1,121 +1,259 @@
-"""The loop over measures and blocks of queries, from aligned evidence to values with reasons."""
+"""Inputs that are settled for some measures, and the loop over runs, measures and queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 
 import numpy as np
-import numpy.typing as npt
 
+from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import DataError
-from evenrank.evaluation.kernels import run_kernels, scores_block
-from evenrank.evaluation.notes import judged_note, missing_notes, query_notes, share_notes, tie_note
+from evenrank.evaluation.kernels import Scope, run_kernels, scores_block
+from evenrank.evaluation.notes import (
+    common_notes,
+    fair_notes,
+    judged_note,
+    missing_notes,
+    pair_notes,
+    query_notes,
+    share_notes,
+    spelling_notes,
+    tie_note,
+)
+from evenrank.evaluation.provenance import provenance
 from evenrank.evaluation.rankings import evaluate_each, mean_over_rankings
-from evenrank.evaluation.scopes import Scope
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
+from evenrank.evidence.foresight import foresee
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import IdPlaces
+from evenrank.inputs import Inputs
+from evenrank.inputs.coerce import check_needs
 from evenrank.inputs.missing import check_missing
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure
-from evenrank.measures.base import Note
-from evenrank.scores import ScoresBlock
-
-Int16s = npt.NDArray[np.int16]
+from evenrank.measures.base import Note as KernelNote
+from evenrank.scores import Scores, ScoresBlock
+from evenrank.scores.notes import Note
 
 ALL_QUERIES = "all"  # stands in for the query of a value that belongs to all of them together
 
 
-def evaluate_run(
+@dataclass(frozen=True)
+class PreparedEvidence:
+    """The evidence and the background of an evaluation, ready to be aligned with any of its runs."""
+
+    inputs: Inputs
+    sources: Sources
+    settled: Mapping[Measure, Measure]  # as asked for -> with what it left open decided
+    note: str | None = None  # about the background
+    lists: AlignedLists | None = None  # None: nobody looks at them a second time
+
+    @classmethod
+    def of(cls, inputs: Inputs, measures: Sequence[Measure], *, keep: bool = True) -> PreparedEvidence:
+        """``keep`` aligns each run once for all who ask, one rank deeper than measures look, so that it can
+        be told what moves up where a document is left out."""
+        settled, sources, note = inputs.settle(measures)
+        depth = deepest(settled)
+        depth = depth if depth is None else depth + keep
+        needs = frozenset().union(*(measure.needs for measure in settled))
+        foresee(sources, inputs.runs.values(), needs, depth)
+        lists = None
+        if keep:
+            queries = [query for run in inputs.runs.values() for query in run.query_ids]
+            for kind in sorted({kind for measure in settled for kind in measure.judged_by}):
+                queries += sources.judged_queries(kind)
+            asked = tuple(dict.fromkeys(queries)) if inputs.queries is None else inputs.queries
+            lists = AlignedLists(sources, needs, depth, asked)
+        return cls(inputs, sources, dict(zip(measures, settled, strict=True)), note, lists)
+
+    @property
+    def evidence(self) -> Mapping[str, Evidence]:
+        return self.sources.evidence
+
+    def aligned(
+        self, run: Run, queries: Sequence[str], measure: Measure, depth: int | None
+    ) -> RankedEvidence:
+        """The lists of a run as a settled measure sees them, to ``depth``."""
+        if self.lists is None:
+            return align(run, queries, measure.needs, self.sources, depth)
+        return self.lists.of(run, queries, measure.needs, depth)
+
+
+def evaluate_prepared(
+    known: PreparedEvidence, wanted: Sequence[Measure], further: Sequence[Measure] = ()
+) -> tuple[Scores, Scores]:
+    """The scores of the measures that are wanted, and of ``further`` ones on the same lists, about which no
+    note is made. A run that is a set of rankings has no further scores."""
+    inputs, sources = known.inputs, known.sources
+    settled = [known.settled[measure] for measure in wanted]
+    others = [known.settled[measure] for measure in further]
+    for measure in (*settled, *others):
+        check_needs(measure, sources)
+    first, last = common_notes(inputs, sources, wanted, settled, known.note)
+    blocks: list[ScoresBlock] = []
+    more: list[ScoresBlock] = []
+    notes: dict[str, tuple[Note, ...]] = {}
+    for name, ranking in inputs.runs.items():
+        silent = others if isinstance(ranking, Run) else []
+        found, said = _evaluate_run(name, ranking, settled, silent, known)
+        for one, asked in zip(settled, wanted, strict=True):
+            blocks.append(replace(found[one], run=name, measure=asked))
+        for one, asked in zip(silent, further, strict=False):
+            more.append(replace(found[one], run=name, measure=asked))
+        if isinstance(ranking, Run):
+            said += spelling_notes(ranking, sources, settled, deepest(settled))
+        paired = pair_notes(name, ranking.query_ids, sources.against, settled)
+        notes[name] = (*first, *paired, *said, *last)
+    for name, hidden in fair_notes(blocks).items():
+        notes[name] += tuple(hidden)
+    became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
+    facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
+    judged = any(part.judged_by for measure in wanted for part in measure.parts())
+    informed = frozenset(name for name, ranking in inputs.runs.items() if judged and ranking.reads_judgements)
+    scores = Scores(tuple(blocks), notes, facts, informed=informed)
+    return scores, replace(scores, blocks=tuple(more), notes_by_run={})
+
+
+def _evaluate_run(
     name: str,
     run: Run | RunSet,
-    measures: Sequence[Measure],
-    sources: Sources,
-    asked: tuple[str, ...] | None,
-    *,
-    further: Sequence[Measure] = (),
-    lists: AlignedLists | None = None,
-    weights: Mapping[str, float] | None = None,
-) -> tuple[list[ScoresBlock], tuple[str, ...]]:
-    """The values of all measures on one run, and what is to be said about its queries.
-
-    ``further`` measures are evaluated, too, and nothing is said about them. ``lists`` aligns a run for
-    others as well. ``weights`` are those of queries, for measures that use them.
-    """
-    silent = frozenset(further) - frozenset(measures)
-    measures = [*measures, *further]
+    wanted: Sequence[Measure],
+    further: Sequence[Measure],
+    known: PreparedEvidence,
+) -> tuple[dict[Measure, ScoresBlock], list[Note]]:
+    """The values of all measures on one run, and what is to be said about its queries; of further measures
+    nothing is said."""
+    sources, asked = known.sources, known.inputs.queries
+    measures = list(dict.fromkeys([*wanted, *further]))
     judged = {kind: sources.judged_places(kind) for m in measures for kind in sorted(m.judged_by)}
-    everything = asked or run.query_ids
-    if asked is None:
-        unranked = [query for queries in judged.values() for query in queries.beyond(run.query_ids)]
-        everything = (*run.query_ids, *dict.fromkeys(unranked)) if unranked else run.query_ids
+    queries = asked or run.query_ids
+    unranked = [query for places in judged.values() for query in places.beyond(queries)]
+    if asked is None and unranked:
+        queries = (*queries, *dict.fromkeys(unranked))
     notes = dict.fromkeys(query_notes(name, run.query_ids, judged, asked))
-
-    scopes: dict[frozenset[str], Scope] = {}
-    same_queries: dict[bytes, Scope] = {}
-
-    def scope_of(measure: Measure) -> Scope:
-        """The queries of a measure: those asked for, else the judged ones, else the run's."""
-        kinds = frozenset(measure.judged_by if asked is None else ())
-        if kinds not in scopes:
-            own = [judged[kind] for kind in kinds] if kinds or asked else [IdPlaces(run.query_ids)]
-            common = np.ones(len(everything), dtype=bool)  # (Q,)
-            for queries in own:
-                common &= queries.of(everything) >= 0
-            if not common.any():
-                raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
-            # measures with the same queries share what they look at
-            scopes[kinds] = same_queries.setdefault(common.tobytes(), Scope.of(everything, common))
-        return scopes[kinds]
-
-    own_values = frozenset(
-        kind for kind, source in sources.evidence.items() if isinstance(source, Membership) and source.own
-    )
+    scopes = _scopes(measures, queries, run.query_ids, judged, asked)
     blocks: dict[Measure, ScoresBlock] = {}
-    for group in _groups(measures, run):
-        members = run.runs if isinstance(run, RunSet) and not _needs_rankings(group[0]) else (run,)
-        depth = deepest(group)
-        looked_at = deepest([measure for measure in group if measure not in silent])
-        needs = frozenset().union(*(measure.needs for measure in group))
-        by_scope: dict[Scope, list[Measure]] = {}
+    together = [
+        measure for measure in measures if any(need.startswith("rankings.") for need in measure.needs)
+    ]
+    one_by_one = [measure for measure in measures if measure not in together]
+    groups = [together, one_by_one] if isinstance(run, RunSet) else [measures]
+    for group in filter(None, groups):
+        members = run.runs if isinstance(run, RunSet) and group is one_by_one else (run,)
+        some = {scope: own for scope, alike in scopes.items() if (own := [m for m in alike if m in group])}
+        parts, said = _evaluate_rankings(members, some, queries, known, frozenset(wanted))
+        which = f" (the first of {len(members):,} rankings)" if len(members) > 1 else ""
+        notes |= dict.fromkeys(note._replace(text=note.text + which) for note in said)
         for measure in group:
-            by_scope.setdefault(scope_of(measure), []).append(measure)
-        parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
-        for place, member in enumerate(members):
-            found_here: list[str] = []
-            anywhere = partial(_known_anywhere, member, everything, sources)
-            if lists is not None and isinstance(member, Run):
-                aligned = lists.of(member, everything, needs, depth)
-            else:
-                aligned = align(member, everything, needs, sources, depth)
-            tied = tie_note(member, looked_at) if isinstance(member, Run) else None
-            found_here += filter(None, [tied, judged_note(aligned, anywhere)])
-            for scope, alike in by_scope.items():
-                computed, said = _compute(alike, aligned, member, scope, own_values, anywhere, silent)
-                for measure, block in computed.items():
-                    parts[measure].append(block)
-                found_here += said
-            if place == 0:  # of a thousand draws each would say nearly the same
-                which = f" (the first of {len(members):,} rankings)" if len(members) > 1 else ""
-                notes.update(dict.fromkeys(note + which for note in found_here))
-                if len(members) > 1 and isinstance(run, RunSet):
-                    each = evaluate_each(run.runs, by_scope, everything, sources, depth, own_values)
-                    if each is not None:
-                        parts = each
-                        break
-        for measure, found in parts.items():
+            found = [_weighted(block, known.inputs.query_weights) for block in parts[measure]]
             several = isinstance(run, RunSet) and len(found) > 1
-            each_one = [_weighted(block, weights) for block in found]
-            blocks[measure] = mean_over_rankings(run, each_one) if several else each_one[0]  # type: ignore[arg-type]
-            if measure not in silent:
-                notes.update(dict.fromkeys(share_notes(blocks[measure], len(members))))
-    return [replace(blocks[measure], run=name) for measure in measures], tuple(notes)
+            blocks[measure] = mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
+            if measure in wanted:
+                notes |= dict.fromkeys(share_notes(blocks[measure], len(members)))
+    return blocks, list(notes)
+
+
+def _scopes(
+    measures: Sequence[Measure],
+    queries: tuple[str, ...],
+    own: tuple[str, ...],
+    judged: Mapping[str, IdPlaces],
+    asked: tuple[str, ...] | None,
+) -> dict[Scope, list[Measure]]:
+    """The measures by their queries: those asked for, else the judged ones, else the run's. Measures with the
+    same queries share what they look at."""
+    found: dict[bytes, tuple[Scope, list[Measure]]] = {}
+    for measure in measures:
+        needed = [judged[kind] for kind in sorted(measure.judged_by)] or [IdPlaces(own)]
+        common = np.ones(len(queries), dtype=bool)  # (Q,)
+        for places in needed if asked is None else ():
+            common &= places.of(queries) >= 0
+        if not common.any():
+            raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
+        chosen = None if common.all() else np.flatnonzero(common)
+        scope = Scope(queries if chosen is None else tuple(compress(queries, common)), chosen)
+        found.setdefault(common.tobytes(), (scope, []))[1].append(measure)
+    return dict(found.values())
+
+
+def _evaluate_rankings(
+    members: Sequence[Run | RunSet],
+    scopes: Mapping[Scope, Sequence[Measure]],
+    queries: tuple[str, ...],
+    known: PreparedEvidence,
+    wanted: frozenset[Measure],
+) -> tuple[dict[Measure, list[ScoresBlock]], list[Note]]:
+    """The values of measures on each of the rankings, and what is to be said of the first: of a thousand
+    draws each would say nearly the same."""
+    sources = known.sources
+    group = [measure for alike in scopes.values() for measure in alike]
+    needs, depth = frozenset().union(*(measure.needs for measure in group)), deepest(group)
+    parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
+    notes: list[Note] = []
+    for place, member in enumerate(members):
+        if known.lists is not None and isinstance(member, Run):
+            aligned = known.lists.of(member, queries, needs, depth)
+        else:
+            aligned = align(member, queries, needs, sources, depth)
+        anywhere = partial(_known_anywhere, member, queries, sources)
+        said = [judged_note(aligned, anywhere)]
+        if isinstance(member, Run):
+            said.insert(0, tie_note(member, deepest([measure for measure in group if measure in wanted])))
+        for scope, alike in scopes.items():
+            computed, found = _compute(alike, aligned, member, scope, sources, anywhere, wanted)
+            said += found
+            for measure, block in computed.items():
+                parts[measure].append(block)
+        if place == 0:
+            notes = [note for note in said if note is not None]
+            rankings = [member for member in members if isinstance(member, Run)]
+            each = None
+            if len(rankings) > 1:
+                each = evaluate_each(rankings, scopes, queries, sources, depth, _own_values(sources))
+            if each is not None:
+                return each, notes
+    return parts, notes
+
+
+def _compute(
+    measures: Sequence[Measure],
+    aligned: RankedEvidence,
+    run: Run | RunSet,
+    scope: Scope,
+    sources: Sources,
+    anywhere: Callable[[str], bool],
+    wanted: frozenset[Measure],
+) -> tuple[dict[Measure, ScoresBlock], list[Note]]:
+    """Measures for the same queries, and what those that are wanted say."""
+    aligned = aligned if scope.rows is None else aligned.select(scope.rows)
+    said: list[Note] = []
+    for measure in measures:
+        for part in measure.parts():
+            looked_at = aligned.cut(part.depth)
+            check_missing(part, looked_at, scope.query_ids, run, anywhere)
+            if measure in wanted:
+                said += missing_notes(part, looked_at, anywhere, _own_values(sources))
+    blocks = {}
+    for measure, found in run_kernels(measures, aligned).items():
+        queries = (ALL_QUERIES,) if measure.over_queries else scope.query_ids
+        blocks[measure] = scores_block(measure, queries, found)
+        if measure in wanted:
+            own = KernelNote.merged(note for result in found for note in result.notes)
+            said += [Note("measure", str(note), repr(measure), note.text) for note in own]
+    return blocks, said
+
+
+def _own_values(sources: Sources) -> frozenset[str]:
+    """The memberships in which a document without a label is a value of its own."""
+    evidence = sources.evidence.items()
+    return frozenset(kind for kind, source in evidence if isinstance(source, Membership) and source.own)
 
 
 def _weighted(block: ScoresBlock, weights: Mapping[str, float] | None) -> ScoresBlock:
@@ -138,45 +276,3 @@ def _known_anywhere(run: Run | RunSet, queries: tuple[str, ...], sources: Source
         if bool((ranked.known(name) & ranked.mask).any()):
             return True
     return False
-
-
-def _needs_rankings(measure: Measure) -> bool:
-    return any(need.startswith("rankings.") for need in measure.needs)
-
-
-def _groups(measures: Sequence[Measure], run: Run | RunSet) -> list[list[Measure]]:
-    """Measures that see all rankings of a query at once, and the others."""
-    if not isinstance(run, RunSet):
-        return [list(measures)]
-    together = [measure for measure in measures if _needs_rankings(measure)]
-    others = [measure for measure in measures if not _needs_rankings(measure)]
-    return [group for group in (together, others) if group]
-
-
-def _compute(
-    measures: Sequence[Measure],
-    aligned: RankedEvidence,
-    run: Run | RunSet,
-    scope: Scope,
-    own: frozenset[str],
-    anywhere: Callable[[str], bool],
-    silent: frozenset[Measure] = frozenset(),
-) -> tuple[dict[Measure, ScoresBlock], list[str]]:
-    """Measures for the same queries, and what those that are not silent say."""
-    if scope.rows is not None:
-        aligned = aligned.select(scope.rows)
-    said: list[str] = []
-    for measure in measures:
-        for part in measure.parts():
-            looked_at = aligned.cut(part.depth)
-            check_missing(part, looked_at, scope.query_ids, run, anywhere)
-            if measure not in silent:
-                said += missing_notes(part, looked_at, anywhere, own)
-    results = run_kernels(measures, aligned)
-    for measure, found in results.items():
-        notes = Note.merged(note for result in found for note in result.notes)
-        said += [] if measure in silent else [f"{measure!r}: {note}" for note in notes]
-    return {
-        measure: scores_block(measure, (ALL_QUERIES,) if measure.over_queries else scope.query_ids, found)
-        for measure, found in results.items()
-    }, said

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from evenrank.arrays import Int64s
 from evenrank.errors import ParameterError
 from evenrank.evidence.align import split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, dense_width
@@ -16,6 +18,14 @@ from evenrank.scores import INFINITE, OK, ScoresBlock
 NO_REASON = "undefined"
 
 _NUMBERS_AT_ONCE = 1 << 20  # dense numbers in one block of queries: small enough for the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The queries of some measures, and their rows among those that are aligned; None: all of them."""
+
+    query_ids: tuple[str, ...]
+    rows: Int64s | None
 
 
 def run_kernels(measures: Sequence[Measure], aligned: RankedEvidence) -> dict[Measure, list[Result]]:

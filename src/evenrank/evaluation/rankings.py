@@ -12,8 +12,7 @@ from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
-from evenrank.evaluation.kernels import run_kernels, scores_block
-from evenrank.evaluation.scopes import Scope
+from evenrank.evaluation.kernels import Scope, run_kernels, scores_block
 from evenrank.evidence.align import OF_THE_RUN, Sources, align_each, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import places_among

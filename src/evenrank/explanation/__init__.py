@@ -11,8 +11,8 @@ import numpy as np
 
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
+from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
 from evenrank.evaluation.notes import settled_notes
-from evenrank.evaluation.prepared import PreparedEvidence, evaluate_prepared
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence

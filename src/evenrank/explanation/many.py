@@ -10,7 +10,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.run import Run
 from evenrank.errors import MissingEvidenceError
-from evenrank.evaluation.prepared import PreparedEvidence
+from evenrank.evaluation.engine import PreparedEvidence
 from evenrank.evidence.align import split_needs
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.explanation.best import TOLERANCE

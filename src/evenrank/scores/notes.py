@@ -1,10 +1,9 @@
-"""What must be known to read scores, each thing once, with the runs and the measures that it is about."""
+"""What must be known to read scores: notes as values, and the lines that a command or a table has of them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.errors import counted
 from evenrank.measures.base import EXTREMES
@@ -14,24 +13,115 @@ from evenrank.scores.names import arrow
 if TYPE_CHECKING:
     from evenrank.scores.scores import Scores, SummaryRow
 
-COMPUTED_AS = " was computed as "
+# Kinds of notes, and whether they change how the numbers beside them are to be read. Where a default did what
+# its documentation says, or what somebody asked for was done, they do not.
+CHANGES_READING = {
+    "queries": True,  # that were asked for, ranked or judged, and not all of these
+    "spelling": True,  # ids and labels that differ from others by case or blanks alone
+    "ties": True,  # equal scores, whose order is that of a rule
+    "judged": True,  # whether any ranked document is
+    "missing": True,  # documents without evidence
+    "rankings": True,  # queries that are undefined in some of their rankings
+    "polarity": True,
+    "intents": True,
+    "sides": True,  # which side a sign is
+    "weights": True,
+    "fair": True,  # what one number of FAIR hides
+    "gap": True,  # between categories of queries
+    "measure": True,  # what the kernel of a measure has to say
+    "joined": True,  # scores of several evaluations
+    "said": True,  # read from a file
+    "background": False,
+    "words": False,
+    "read": False,  # how much of a file was
+    "groups": False,
+    "computed": False,  # what a measure that leaves something open has become
+    "aside": False,  # read from a file, and of a kind that changes nothing
+}
+SHOWN = 5  # notes in Python, where somebody may ask for the others
+
 INFORMED = "reads the judgements"
 INFORMED_MEANS = (
     f"{INFORMED}: ordered by the judgements that also score it, which no system has when it answers: a "
     "bound, not a choice"
 )
-SHOWN = 5  # notes, where somebody may ask for the others
-
-Notes = dict[str, dict[str, list[str]]]  # what -> run -> measures
 
 
-def grouped_notes(scores: Scores, limit: int | None = SHOWN, *, rest: str = "--notes") -> list[str]:
+class Note(NamedTuple):
+    """Something that a reader should know of the scores of a run."""
+
+    kind: str  # one of ``CHANGES_READING``
+    text: str
+    measure: str = ""  # that it is about; else it is about the lists of the run
+    about: str = ""  # what notes of one kind differ in, besides their numbers: a source of evidence
+
+    @property
+    def changes_reading(self) -> bool:
+        return CHANGES_READING[self.kind]
+
+    def __str__(self) -> str:
+        return f"{self.measure}: {self.text}" if self.measure else self.text
+
+
+class _Line(NamedTuple):
+    """A note once, with all the runs and the measures that it is about."""
+
+    note: Note
+    runs: tuple[str, ...]
+    measures: str
+
+
+def note_lines(
+    scores: Scores,
+    *,
+    all_notes: bool = True,
+    limit: int | None = None,
+    everywhere: str = "all runs",
+    rest: str = "--notes",
+) -> list[str]:
     """The notes of an evaluation as lines, each once, after the runs and the measures that it is about.
 
-    With a ``limit``, notes that differ in their numbers alone are one line, at most so many lines are given,
-    and one more says how many notes there are besides and how to get them (``rest``).
+    Unless ``all_notes`` are wanted, there are those that change how values are to be read, and what single
+    runs share but for its numbers is one line. Another line counts the others, and says how to get them
+    (``rest``). ``everywhere`` stands for all runs where there are several; without it nothing does.
     """
-    return _limited(_lines(_notes(scores), scores.runs, all_runs="all runs"), scores.runs, limit, rest)
+    lines = list(_lines(scores))
+    if all_notes:
+        plain = [_worded(line, scores, everywhere) for line in lines if line.note.kind != "computed"]
+        became = [_worded(line, scores, "") for line in lines if line.note.kind == "computed"]
+        return plain + (["; ".join(became)] if became else [])
+    alike: dict[object, list[_Line]] = {}
+    for line in lines:
+        if line.note.changes_reading:
+            one = len(line.runs) == 1 and len(scores.runs) > 1
+            same = (line.note.kind, line.note.about, line.measures)
+            alike.setdefault(same if one and line.note.about else line, []).append(line)
+    shown = []
+    for first, *more in alike.values():
+        likewise = f" (likewise, with other numbers, for {counted(len(more), 'other run', 'other runs')})"
+        shown.append(_worded(first, scores, everywhere) + likewise * bool(more))
+    left = len(lines) - sum(map(len, [*alike.values()][:limit]))
+    what = "more note" if shown else "note"
+    return shown[:limit] + ([f"{counted(left, what, what + 's')}: {rest}"] if left else [])
+
+
+def _lines(scores: Scores) -> Iterator[_Line]:
+    found: dict[Note, dict[str, list[str]]] = {}  # without its measure -> run -> measures
+    for run, notes in scores.notes_by_run.items():
+        for note in notes:
+            measures = found.setdefault(note._replace(measure=""), {}).setdefault(run, [])
+            measures += [scores.names.of(note.measure)] if note.measure else []
+    for note, by_run in found.items():
+        runs_of: dict[str, list[str]] = {}
+        for run, measures in by_run.items():
+            runs_of.setdefault(", ".join(measures), []).append(run)
+        yield from (_Line(note, tuple(runs), listed) for listed, runs in runs_of.items())
+
+
+def _worded(line: _Line, scores: Scores, everywhere: str) -> str:
+    several = len(scores.runs) > 1
+    whose = (everywhere if several else "") if len(line.runs) == len(scores.runs) else ", ".join(line.runs)
+    return ": ".join(filter(None, (whose, line.measures, line.note.text)))
 
 
 def remarks(
@@ -42,22 +132,35 @@ def remarks(
     ``limit`` is for the notes of the evaluation, which may be many. Without ``bounds`` the table says itself
     what reads the judgements.
     """
-    said: Notes = {}
+    said: dict[tuple[str, str], list[str]] = {}  # what is said of which run -> measures
     largest = largest_columns(scores)
-    for row in scores.summary():
+    rows = scores.summary()
+    for row in rows:
+        name = scores.names.of(row.measure, "" if row.measure in largest else row.column)
         for what in _row_notes(row):
-            named = said.setdefault(what, {}).setdefault(row.run, [])
-            name = scores.names.of(row.measure, "" if row.measure in largest else row.column)
-            if name not in named:
-                named.append(name)
-    for measure, columns in largest.items():
-        said[columns.describe()] = {run: [scores.names.of(measure)] for run in scores.runs}
-    lines = [*_lines(said, scores.runs), *(informed_notes(scores) if bounds else ())]
+            measures = said.setdefault((what, row.run), [])
+            measures += [] if name in measures else [name]
+    lines = _by_measures(said, scores.runs)
+    lines += [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
+    lines += informed_notes(scores) if bounds else []
     if notes:
-        lines += _limited(_lines(_notes(scores), scores.runs), scores.runs, limit, "see notes")
-    directions = dict.fromkeys(row.direction for row in scores.summary())
+        whole = limit is None
+        lines += note_lines(scores, all_notes=whole, limit=limit, everywhere="", rest="see notes")
+    directions = dict.fromkeys(row.direction for row in rows)
     signs = [f"{arrow(direction)} {direction}" for direction in directions if arrow(direction)]
     return lines + scores.names.notes() + signs
+
+
+def _by_measures(said: dict[tuple[str, str], list[str]], runs: tuple[str, ...]) -> list[str]:
+    """``runs: measures: what``; runs are left out where it is about all of them."""
+    found: dict[str, dict[str, list[str]]] = {}  # what -> measures -> runs
+    for (what, run), measures in said.items():
+        found.setdefault(what, {}).setdefault(", ".join(measures), []).append(run)
+    return [
+        f"{'' if len(those) == len(runs) else ', '.join(those) + ': '}{measures}: {what}"
+        for what, by_measures in found.items()
+        for measures, those in by_measures.items()
+    ]
 
 
 def informed_notes(scores: Scores) -> list[str]:
@@ -66,78 +169,18 @@ def informed_notes(scores: Scores) -> list[str]:
     return [f"{named}: {INFORMED_MEANS}"] if named else []
 
 
-def _notes(scores: Scores) -> Notes:
-    """The notes of the runs; what begins with the name of a measure is about that measure."""
-    said: Notes = {}
-    names = [repr(measure) for measure in scores.measures]
-    for run, texts in scores.notes.items():
-        for text in texts:
-            measure = next((name for name in names if text.startswith(f"{name}: ")), "")
-            what = text.removeprefix(f"{measure}: ") if measure else text
-            about = said.setdefault(what, {}).setdefault(run, [])
-            about += [scores.names.of(measure)] if measure else []
-    return said
-
-
-def _lines(said: Notes, runs: Sequence[str], all_runs: str = "") -> list[str]:
-    """``runs: measures: what``; runs are left out, or called ``all_runs``, where it is about all of them."""
-    lines = []
-    for what, measures_of in said.items():
-        runs_of: dict[str, list[str]] = {}
-        for run, measures in measures_of.items():
-            runs_of.setdefault(", ".join(measures), []).append(run)
-        for listed, those in runs_of.items():
-            every = len(those) == len(runs) and (not all_runs or len(runs) > 1)
-            whose = all_runs if every else ", ".join(those)
-            lines.append(": ".join(filter(None, (whose, listed, what))))
-    return lines
-
-
-def _limited(lines: list[str], runs: Sequence[str], limit: int | None, rest: str) -> list[str]:
-    lines, defaults = _without_defaults(lines)
-    if limit is None:
-        return lines + defaults
-    shown = list(_alike(lines, runs))
-    more = len(lines) - min(limit, len(shown))
-    return (
-        shown[:limit] + defaults + ([f"{counted(more, 'more note', 'more notes')}: {rest}"] if more else [])
-    )
-
-
-def _without_defaults(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The other notes, and one footnote that says what measures that leave something open have become."""
-    decided = [line.removeprefix("all runs: ") for line in lines if COMPUTED_AS in line]
-    others = [line for line in lines if COMPUTED_AS not in line]
-    return others, ["; ".join(decided)] if decided else []
-
-
-def _alike(lines: Iterable[str], runs: Sequence[str]) -> Iterator[str]:
-    """Of lines about single runs that differ in their numbers alone, the first, and how many are like it."""
-    found: dict[str, list[str]] = {}
-    for line in lines:
-        run = next((run for run in runs if line.startswith(f"{run}: ")), "")
-        text = line.removeprefix(f"{run}: ") if run else line
-        found.setdefault(re.sub(r"\d[\d,.]*", "0", text) if run else line, []).append(line)
-    for first, *others in found.values():
-        likewise = counted(len(others), "other run", "other runs")
-        yield f"{first} (likewise, with other numbers, for {likewise})" if others else first
-
-
 def _row_notes(row: SummaryRow) -> Iterator[str]:
     if row.undefined:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in row.undefined.items())
         yield f"undefined for {sum(row.undefined.values())} of {row.queries} queries: {reasons}"
     if row.infinite:
-        yield f"infinite for {row.infinite} of {row.queries} queries, {_infinite_means(row)}"
+        means = "which the mean leaves out: it is over the other queries alone"
+        if row.aggregation in EXTREMES:
+            means = f"which the {row.aggregation} takes into account"
+        elif not row.defined:
+            means = "so the mean is infinite, too"
+        yield f"infinite for {row.infinite} of {row.queries} queries, {means}"
     if row.interval_note and row.defined:
         yield row.interval_note
     if row.aggregation != "mean":
         yield f"the value is the {row.aggregation} over queries, not the mean"
-
-
-def _infinite_means(row: SummaryRow) -> str:
-    if row.aggregation in EXTREMES:
-        return f"which the {row.aggregation} takes into account"
-    if not row.defined:
-        return "so the mean is infinite, too"
-    return "which the mean leaves out: it is over the other queries alone"

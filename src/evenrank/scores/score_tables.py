@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenrank.measures import Direction
 from evenrank.scores.columns import largest_columns, shown_rows
+from evenrank.scores.names import full_name
 from evenrank.scores.notes import remarks
-from evenrank.scores.rows import VALUE_FIELDS, summary_records, value_records, values_of
+from evenrank.scores.scores import VALUE_FIELDS
 from evenrank.tables import (
     DELIMITERS,
     Column,
     Interval,
+    ReasonCounts,
+    Record,
     Table,
     Value,
     delimited,
@@ -94,6 +97,26 @@ def best_runs(scores: Scores, rows: Iterable[SummaryRow]) -> set[str]:
     return {row.run for row in known if row.value == best}
 
 
+def summary_records(scores: Scores) -> Iterator[dict[str, Any]]:
+    """A record for each run, measure and column: every digit, and the real name of every measure."""
+    for row in scores.summary():
+        yield row._asdict() | {"undefined": ReasonCounts(row.undefined)} | labelled(scores, row)
+
+
+def labelled(scores: Scores, row: SummaryRow) -> dict[str, str]:
+    """The label that stands beside the real name, where any measure has one."""
+    if not scores.labels:
+        return {}
+    given = {row.measure, full_name(row.measure, row.column)} & set(scores.labels)
+    return {"label": scores.names.of(row.measure, row.column) if given else ""}
+
+
+def value_records(scores: Scores) -> Iterator[Record]:
+    """A record for each run, query, measure and column."""
+    for batch in scores.per_query().to_batches(max_chunksize=10_000):
+        yield from batch.to_pylist()
+
+
 SEVERAL_MEANING = "Two runs can differ although their intervals overlap: evenrank compare tests it."
 QUERIES_MEANING = "One value for each query; a blank says that the measure does not take the query."
 ONE_MEANING = "An interval says how far other queries could move the value."
@@ -148,8 +171,11 @@ def query_table(scores: Scores) -> Table:
         for column in largest[measure].places if measure in largest else block.columns:
             heads[measure, column] = scores.names.heading(measure, column, direction)
     found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
-    for run, query, measure, column, value, _ in values_of(scores):
-        found.setdefault((run, query), {})[measure, column] = value
+    for block in scores.blocks:
+        measure = repr(block.measure)
+        for query, values in zip(block.query_ids, block.values.tolist(), strict=True):
+            row = found.setdefault((block.run, query), {})
+            row |= {(measure, column): value for column, value in zip(block.columns, values, strict=True)}
     several = len(scores.runs) > 1
     body = (
         (*[run] * several, query, *(values.get(head) for head in heads))

@@ -35,21 +35,14 @@ if TYPE_CHECKING:
 
     from evenrank.measures.registry import MeasureLike
     from evenrank.scores.agreement import Disagreement
-    from evenrank.scores.gaps import CategoryGap
+    from evenrank.scores.categories import CategoryGap
+    from evenrank.scores.notes import Note
     from evenrank.tables import Table
 
 OK = "ok"
 INFINITE = "infinite"
-_PER_QUERY = pa.schema(
-    [
-        ("run", pa.string()),
-        ("query", pa.string()),
-        ("measure", pa.string()),
-        ("column", pa.string()),
-        ("value", pa.float64()),
-        ("status", pa.string()),
-    ]
-)
+VALUE_FIELDS = ("run", "query", "measure", "column", "value", "status")
+_PER_QUERY = pa.schema([(name, pa.float64() if name == "value" else pa.string()) for name in VALUE_FIELDS])
 
 RESAMPLES = 2000
 SEED = 0
@@ -167,7 +160,7 @@ class Scores:
     """
 
     blocks: tuple[ScoresBlock, ...]
-    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by run
+    notes_by_run: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
     describe_inputs: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
     labels: Mapping[str, str] = field(default_factory=dict)  # of measures, by their real names
     informed: frozenset[str] = frozenset()  # runs ordered by the judgements that score them
@@ -176,6 +169,11 @@ class Scores:
     def provenance(self) -> Mapping[str, Any]:
         """What these numbers came from: inputs with their hashes, tie rules, versions."""
         return self.describe_inputs()
+
+    @cached_property
+    def notes(self) -> dict[str, tuple[str, ...]]:
+        """What must be known to read the values, in words, by run."""
+        return {run: tuple(map(str, notes)) for run, notes in self.notes_by_run.items()}
 
     @cached_property
     def runs(self) -> tuple[str, ...]:
@@ -329,19 +327,19 @@ class Scores:
 
     def by(self, categories: Mapping[str, str | Iterable[str]]) -> Scores:
         """The same with every run split by the category of its queries; a query may have several."""
-        from evenrank.scores.breakdown import by_category
+        from evenrank.scores.categories import by_category
 
         return by_category(self, categories)
 
     def split(self, categories: Mapping[str, str | Iterable[str]]) -> dict[str, Scores]:
         """The scores of each category of queries by its name; a query may be in several."""
-        from evenrank.scores.breakdown import split_by_category
+        from evenrank.scores.categories import split_by_category
 
         return split_by_category(self, categories)
 
     def gaps(self, categories: Mapping[str, str | Iterable[str]]) -> tuple[CategoryGap, ...]:
         """How far apart categories of queries are, for every run and measure: difference and ratio."""
-        from evenrank.scores.gaps import category_gaps
+        from evenrank.scores.categories import category_gaps
 
         return category_gaps(self, categories)
 

@@ -20,7 +20,7 @@ from evenrank.data.membership import Membership, named_by
 from evenrank.data.qrels import Qrels
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
-from evenrank.evaluation.prepared import PreparedEvidence
+from evenrank.evaluation.engine import PreparedEvidence
 from evenrank.evidence.scan.phrases import Phrases
 from evenrank.explanation.many import ADDS, Effects, document_effects
 from evenrank.explanation.nothing import why_nothing

@@ -25,7 +25,7 @@ from evenrank.verdict.targets import WhichTarget
 
 if TYPE_CHECKING:
     from evenrank.comparison import Comparison
-    from evenrank.evaluation.prepared import PreparedEvidence
+    from evenrank.evaluation.engine import PreparedEvidence
     from evenrank.verdict import Verdict
 
 FAIRNESS = ("words", "groups", "order")  # families: what a reader of this report came for
