@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
+from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
 from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
@@ -16,14 +15,12 @@ from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
-from evenrank.explanation.best import TOLERANCE, best_order, goal_of
+from evenrank.explanation.best import best_order, goal_of, ideal_list
 from evenrank.explanation.documents import known_documents
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
-from evenrank.explanation.ideal import ideal_list
-from evenrank.explanation.trial import MeasuredList, contributions, counting_rows, values_without
+from evenrank.explanation.trial import MeasuredList, changes_without, contributions, counting_rows
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import with_options
-from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.neutrality import NeutralityMeasure
 from evenrank.scores import INFINITE, OK, ScoresBlock
@@ -81,8 +78,7 @@ def explain_measures(
         raise ParameterError(f"depth must be an integer >= 1, got {depth!r}")
     asked = [with_options([measure], None, missing)[0] for measure in measures]
     for measure in asked:
-        _check_one_list(measure.settled(inputs.named))
-        _check_query(whole, measure.settled(inputs.named), query, Sources(inputs.named))
+        _check_asked(whole, measure.settled(inputs.named), query, Sources(inputs.named))
     inputs = inputs.with_runs(whole.select([query])).with_known(queries=[query])
     settled, sources, _ = inputs.settle(asked)
     needs = frozenset().union(*(_needs(measure, sources) for measure in settled))
@@ -109,30 +105,27 @@ def _explained(
 
     trial = MeasuredList(wanted, _as_needed(lists, own, query, _needs(wanted, sources)))
     counting = counting_rows(wanted, trial.evidence)
-    shown = _shown(counting, own.depth, depth)
+    shown = min(
+        own.depth, depth or SHOWN
+    )  # down to the last document that counts, with those left out above it
+    if depth is None and len(counting):
+        shown = min(shown, int(counting[-1]) + 1)
     adds = contributions(wanted, trial.evidence)
-    changes = None
+    changes: dict[int, dict[str, float]] | None = None
     if adds is None:
-        changes, why = _changes(trial, block.values[0], counting, shown, own)
+        changes, why = _changes(trial, counting[counting < shown], own)
         notes.append(why)
     best = None
     if goal_of(wanted.direction) is None:
         notes.append(f"no order is best: {wanted.direction.value}")
     elif statuses == [OK]:
         best = best_order(trial, counting)
+    by_words = any(part.family == "words" for part in wanted.parts())
+    if by_words and inputs.words is not None and not inputs.words.has_terms:
+        hint = "the words themselves are not shown, because they were counted without terms=True (--terms)"
+        notes.append(for_reader(hint))
     ids = own.documents(query)
-    if (
-        any(part.family == "words" for part in wanted.parts())
-        and inputs.words is not None
-        and not inputs.words.has_terms
-    ):
-        notes.append(
-            for_reader(
-                "the words themselves are not shown, because they were counted without terms=True (--terms)"
-            )
-        )
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
-    facts = known_documents(wanted, trial.evidence, sources, query, shown.tolist())
     takes_part = set(counting.tolist())
     return Explanation(
         run=own.name,
@@ -150,7 +143,7 @@ def _explained(
                 change_without=None if changes is None else changes.get(row),
                 best_rank=places.get(row),
             )
-            for row, what in zip(shown.tolist(), facts, strict=True)
+            for row, what in enumerate(known_documents(wanted, trial.evidence, sources, query, range(shown)))
         ),
         counting=len(counting),
         best=None
@@ -173,15 +166,12 @@ def _labels(block: ScoresBlock, asked: Measure, labels: Mapping[str, str]) -> di
     return found
 
 
-def _check_one_list(measure: Measure) -> None:
+def _check_asked(run: Run, measure: Measure, query: str, sources: Sources) -> None:
     blocks = split_needs(measure.needs)
     if "against" in blocks or "rankings" in blocks or measure.over_queries:
         raise ParameterError(
             f"{measure!r} is not a measure of one list, so it cannot be explained rank by rank"
         )
-
-
-def _check_query(run: Run, measure: Measure, query: str, sources: Sources) -> None:
     if not isinstance(query, str):
         raise InputTypeError(f"query must be a query id, a string; got {type(query).__name__}")
     judged = {kind: sources.judged_queries(kind) for kind in sorted(measure.judged_by)}
@@ -222,32 +212,18 @@ def _as_needed(lists: AlignedLists, run: Run, query: str, needs: set[str]) -> Ra
     )
 
 
-def _shown(counting: Any, length: int, depth: int | None) -> Any:
-    """The rows to show: down to the last document that counts, those left out among them included."""
-    last = int(counting[-1]) + 1 if len(counting) else length
-    return np.arange(min(last, length, SHOWN) if depth is None else min(depth, length))
-
-
-def _changes(
-    trial: MeasuredList, values: Any, counting: Any, shown: Any, run: Run
-) -> tuple[dict[int, dict[str, float]] | None, str]:
-    """How the value changes without each of the documents shown, and what to say of it."""
-    measure = trial.measure
-    no_parts = f"{measure!r} is not a sum over ranks"
-    columns = measure.evaluate(trial.evidence).columns
+def _changes(trial: MeasuredList, rows: Int64s, run: Run) -> tuple[dict[int, dict[str, float]] | None, str]:
+    """How the value changes without each of these documents, and what to say of it."""
+    no_parts = f"{trial.measure!r} is not a sum over ranks"
+    columns = trial.measure.evaluate(trial.evidence).columns
     if len(columns) > COLUMNS:
         return None, f"{no_parts}, and has {len(columns):,} columns: no change by document is shown"
-    try:  # the document that moves up into the list must be known, too
-        for part in measure.parts():
-            below = None if part.depth is None else part.depth + 1
-            check_missing(part, trial.evidence.cut(below), run.query_ids, run)
+    try:
+        changes = changes_without(trial.measure, trial.evidence, rows, run.query_ids, run)[:, 0]  # (P, C)
     except MissingEvidenceError as error:
         return None, f"{no_parts}, and what it would be without a document is not known: {error}"
-    rows = np.intersect1d(shown, counting)
-    differences = values_without(trial, rows) - values  # (B, C)
-    differences[np.abs(differences) < TOLERANCE] = 0.0
     found = {
         row: dict(zip(columns, change, strict=True))
-        for row, change in zip(rows.tolist(), differences.tolist(), strict=True)
+        for row, change in zip(rows.tolist(), changes.tolist(), strict=True)
     }
     return found, f"{no_parts}, so the change without each document is shown instead of what it adds"

@@ -1,17 +1,24 @@
-"""The best order of given documents: exact where sorting them gives it, else searched."""
+"""The best order of given documents, exact where sorting them gives it, else searched; and the best list that
+could have been shown."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from evenrank.arrays import Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.data.diversity import DiversityQrels
 from evenrank.data.evidence_source import Gathered
-from evenrank.explanation.trial import MeasuredList
+from evenrank.data.qrels import Qrels
+from evenrank.data.run import Run
+from evenrank.evidence.align import Sources
+from evenrank.explanation.explanation import Ideal
+from evenrank.explanation.trial import TOLERANCE, MeasuredList, cutoff_of
 from evenrank.measures import Delegated, Direction, Measure
 from evenrank.measures.diversity import D_nDCG
 from evenrank.measures.duo import DUO
@@ -25,11 +32,16 @@ SORTABLE: tuple[type[Measure], ...] = (FaiRR, NFaiRR, nDCG, RBP, P, R, D_nDCG)
 TRIED_WHOLE = 8  # so many documents have few enough orders to try them all
 NUMBERS = 20_000_000  # ranks looked at in one search
 NUMBERS_ELSEWHERE = 200_000  # the same where another tool computes, which is slower
-TOLERANCE = 1e-12  # sums of the same numbers differ in the last bit
 
 
-@dataclass(frozen=True)
-class FoundOrder:
+REFERENCES = {  # sets of documents that a list could have come from
+    "background": "the background",
+    "judged": "all judged documents",
+    "judged_by_intent": "all judged documents",
+}
+
+
+class FoundOrder(NamedTuple):
     """Rows in their best order, the value of that list, and how it was found."""
 
     rows: Int64s
@@ -47,11 +59,6 @@ def goal_of(direction: Direction) -> Callable[[Floats], Floats] | None:
     return (lambda values: -np.abs(values)) if direction is Direction.SIGNED else None
 
 
-def sorts(measure: Measure) -> bool:
-    """Whether a document's own value, and nothing else, says where it belongs."""
-    return type(measure) in SORTABLE
-
-
 def best_order(trial: MeasuredList, rows: Int64s) -> FoundOrder | None:
     """The best order of these documents of the list. None where no value is better than another."""
     goal = goal_of(trial.measure.direction)
@@ -64,10 +71,13 @@ def best_order(trial: MeasuredList, rows: Int64s) -> FoundOrder | None:
         below = np.setdiff1d(np.arange(trial.evidence.ranked.depth), rows)
         numbers = NUMBERS_ELSEWHERE if elsewhere else NUMBERS
     search = _Search(trial, goal, below, numbers)
-    if sorts(trial.measure):
+    if type(trial.measure) in SORTABLE:
         return search.found(by_own_value(trial, rows), True, "documents sorted by their own value")
-    if isinstance(trial.measure, DUO) and trial.measure.axes == 1:
-        return search.found(most_balanced(trial.measure, trial, rows), True, "the most balanced order")
+    if isinstance(trial.measure, DUO) and trial.measure.axes == 1:  # that spreads opinions most at every rank
+        polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
+        scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
+        (order,) = balanced_order(scores, np.array([len(rows)]), center=trial.measure.center)
+        return search.found(rows[order], True, "the most balanced order")
     if len(rows) <= TRIED_WHOLE and math.factorial(len(rows)) * (len(rows) + len(below)) <= numbers:
         return search.all_orders(rows)
     return search.swaps(rows)
@@ -77,15 +87,6 @@ def by_own_value(trial: MeasuredList, rows: Int64s, gathered: Mapping[str, Gathe
     """Best first, by the value of the list that holds this one document; equal ones keep their order."""
     own = trial.values(rows[:, None], gathered)[:, 0]  # (N,)
     return rows[np.argsort(-np.nan_to_num(own, nan=-np.inf), kind="stable")]
-
-
-def most_balanced(measure: DUO, trial: MeasuredList, rows: Int64s) -> Int64s:
-    """In the order that spreads opinions most at every rank at once, which is the best that DUO knows."""
-    polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
-    scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
-    (order,) = balanced_order(scores, np.array([len(rows)]), center=measure.center)
-    placed: Int64s = rows[order]
-    return placed
 
 
 class _Search:
@@ -135,3 +136,34 @@ class _Search:
                     return self.found(order, False, "a search that was stopped: there may be better ones")
             if best <= before + TOLERANCE:
                 return self.found(order, False, "a search: no swap of two documents is better")
+
+
+def ideal_list(trial: MeasuredList, sources: Sources, query: str) -> Ideal | None:
+    """The best of a reference set that the measure knows, where a document's own value tells it."""
+    block = next((name for name in REFERENCES if name in trial.evidence.reference), None)
+    ids = None if block is None else _reference_ids(block, sources, query)
+    if block is None or ids is None or not len(ids) or type(trial.measure) not in SORTABLE:
+        return None
+    reference = trial.evidence.reference[block]
+    there: Bools = reference.mask()[0]
+    if getattr(trial.measure, "missing", "") != "neutral":  # else the rule says what an unknown one is worth
+        for name in reference.gathered:
+            there = there & reference.known(name)[0]
+    rows = np.flatnonzero(there)
+    if not len(rows):
+        return None
+    best = by_own_value(trial, rows, reference.gathered)[: cutoff_of(trial.measure)]
+    value = float(trial.values(best[None, :], reference.gathered)[0, 0])
+    return Ideal(tuple(ids.take(pa.array(best)).to_pylist()), value, REFERENCES[block], len(rows))
+
+
+def _reference_ids(block: str, sources: Sources, query: str) -> pa.LargeStringArray | None:
+    """The ids of a reference set, in the order of its evidence."""
+    if block != "background":
+        judgements = sources.evidence["intents" if block == "judged_by_intent" else "relevance"]
+        known = isinstance(judgements, (Qrels, DiversityQrels))
+        return judgements.judged([query]).doc_ids.array() if known else None  # type: ignore[attr-defined]
+    background = sources.background
+    if isinstance(background, Run):
+        return background.select([query]).doc_ids
+    return background.doc_ids.array() if background is not None and background.shared else None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,36 +14,20 @@ from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
 from evenrank.evidence.ranked_evidence import RankedEvidence
+from evenrank.explanation.explanation import DocumentFacts, FoundTerm
 from evenrank.measures import Measure
 from evenrank.measures.neutrality import NeutralityMeasure
-
-
-class FoundTerm(NamedTuple):
-    """A term of the lexicon that stands in a document, its group, and how often it stands there."""
-
-    term: str
-    group: str
-    times: int
-
-
-@dataclass(frozen=True)
-class DocumentFacts:
-    """What the evidence says of one document; None where it says nothing."""
-
-    grade: float | None = None
-    intents: dict[str, float] | None = None
-    counts: dict[str, int] | None = None
-    tokens: int | None = None
-    terms: tuple[FoundTerm, ...] | None = None
-    neutrality: float | None = None
-    other: dict[str, Any] = field(default_factory=dict)
 
 
 def known_documents(
     measure: Measure, evidence: RankedEvidence, sources: Sources, query: str, rows: Sequence[int]
 ) -> list[DocumentFacts]:
     """What is known of the documents at these rows of the list of one query."""
-    neutral = _neutrality(measure, evidence)
+    neutral: Floats | None = None
+    for part in measure.parts():  # by the measure itself, or by the first part of a sum that has it
+        if neutral is None and isinstance(part, NeutralityMeasure):
+            neutral = part.ranked_neutrality(evidence)[0]  # (N,)
+    takes_unknown = any(getattr(part, "missing", "") == "neutral" for part in measure.parts())
     found = []
     for row in rows:
         facts: dict[str, Any] = {"other": {}}
@@ -52,23 +35,10 @@ def known_documents(
             gathered = evidence.ranked.gathered.get(name)
             if gathered is not None and gathered.known[row]:
                 _add(facts, name, source, gathered, query, row)
-        if neutral is not None and (facts.get("counts") is not None or _takes_unknown(measure)):
+        if neutral is not None and (facts.get("counts") is not None or takes_unknown):
             facts["neutrality"] = float(neutral[row])
         found.append(DocumentFacts(**facts))
     return found
-
-
-def _neutrality(measure: Measure, evidence: RankedEvidence) -> Floats | None:
-    """(N,): by the measure itself, or by the first part of a sum that has it."""
-    for part in measure.parts():
-        if isinstance(part, NeutralityMeasure):
-            of_documents: Floats = part.ranked_neutrality(evidence)[0]
-            return of_documents
-    return None
-
-
-def _takes_unknown(measure: Measure) -> bool:
-    return any(getattr(part, "missing", "") == "neutral" for part in measure.parts())
 
 
 def _add(

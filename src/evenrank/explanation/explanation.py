@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from evenrank.explanation.documents import DocumentFacts
-from evenrank.explanation.ideal import Ideal
 from evenrank.measures import Measure
 from evenrank.tables import Table, plain
+
+
+class FoundTerm(NamedTuple):
+    """A term of the lexicon that stands in a document, its group, and how often it stands there."""
+
+    term: str
+    group: str
+    times: int
+
+
+@dataclass(frozen=True)
+class DocumentFacts:
+    """What the evidence says of one document; None where it says nothing."""
+
+    grade: float | None = None
+    intents: dict[str, float] | None = None
+    counts: dict[str, int] | None = None
+    tokens: int | None = None
+    terms: tuple[FoundTerm, ...] | None = None
+    neutrality: float | None = None
+    other: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,16 @@ class BestOrder:
     value: float
     exact: bool
     how: str
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """Documents in their best order, the value of that list, where they are from and how many there are."""
+
+    documents: tuple[str, ...]
+    value: float
+    source: str
+    among: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)

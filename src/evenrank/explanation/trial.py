@@ -9,11 +9,14 @@ import numpy as np
 
 from evenrank.arrays import Floats, Int64s
 from evenrank.data.evidence_source import Gathered
+from evenrank.data.run import Run
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, dense_width
+from evenrank.inputs.missing import check_missing
 from evenrank.measures import Delegated, Measure, WeightedSum
 from evenrank.measures.combined import CombinedMeasure
 
 NUMBERS_AT_ONCE = 1 << 22
+TOLERANCE = 1e-12  # sums of the same numbers differ in the last bit
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +40,7 @@ class MeasuredList:
     def _values(self, lists: Int64s, gathered: Mapping[str, Gathered]) -> Floats:
         bare = self.evidence.cut(0)  # its own list is not needed, and copies of a long one are large
         copies = bare.select(np.zeros(len(lists), dtype=np.int64))
-        result = self.measure.evaluate(replace(copies, ranked=Ranked(lists, gathered)))
-        values = np.array(result.values, dtype=np.float64).reshape(len(lists), -1)  # (B, C)
-        for where in result.undefined.values():
-            values[np.broadcast_to(np.asarray(where).reshape(len(lists), -1), values.shape)] = np.nan
-        return values
+        return _values(self.measure, replace(copies, ranked=Ranked(lists, gathered)))
 
     def _lists_at_once(self, length: int) -> int:
         references = self.evidence.reference.values()
@@ -95,8 +94,29 @@ def contributions(measure: Measure, evidence: RankedEvidence) -> Floats | None:
     return total
 
 
-def values_without(trial: MeasuredList, rows: Int64s) -> Floats:
-    """(B, C): the value of the list without each of these documents; those below it move up."""
-    whole = np.arange(trial.evidence.ranked.depth)
-    kept = np.array([np.delete(whole, row) for row in rows.tolist()], dtype=np.int64)
-    return trial.values(kept.reshape(len(rows), len(whole) - 1))
+def changes_without(
+    measure: Measure, aligned: RankedEvidence, places: Int64s, queries: tuple[str, ...], run: Run
+) -> Floats:
+    """(P, Q, C): how the values change when each list closes up without the document at one of these places.
+
+    The document that moves up into the list must be known, too.
+    """
+    for part in measure.parts():
+        below = None if part.depth is None else part.depth + 1
+        check_missing(part, aligned.cut(below), queries, run)
+    whole, ranked = _values(measure, aligned), aligned.ranked
+    changes = np.empty((len(places), *whole.shape))
+    for turn, place in enumerate(places.tolist()):
+        rest = Ranked(np.delete(ranked.rows, place, axis=1), ranked.gathered)
+        changes[turn] = _values(measure, replace(aligned, ranked=rest)) - whole
+    changes[np.abs(changes) < TOLERANCE] = 0.0
+    return changes
+
+
+def _values(measure: Measure, aligned: RankedEvidence) -> Floats:
+    """(Q, C), NaN where undefined."""
+    result = measure.evaluate(aligned)
+    values = np.array(result.values, dtype=np.float64).reshape(len(aligned), -1)
+    for where in result.undefined.values():
+        values[np.broadcast_to(np.asarray(where).reshape(len(aligned), -1), values.shape)] = np.nan
+    return values

@@ -22,8 +22,7 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import DataError
 from evenrank.evaluation.engine import PreparedEvidence
 from evenrank.evidence.scan.phrases import Phrases
-from evenrank.explanation.many import ADDS, Effects, document_effects
-from evenrank.explanation.nothing import why_nothing
+from evenrank.explanation.effects import ADDS, Effects, document_effects, why_nothing
 from evenrank.ids import StringRows, as_strings
 from evenrank.io.texts import read_texts
 from evenrank.measures import Direction
