@@ -221,7 +221,7 @@ def test_a_measure_that_became_another_one_does_not_compare() -> None:
     with pytest.raises(ParameterError, match=r"one: .*ERR.*; two: .*RBP"):
         compare({"one": judged, "two": plain})
     with pytest.raises(ParameterError, match="GF"):  # whatever notes say
-        compare({"one": replace(judged, notes={}), "two": replace(plain, notes={})})
+        compare({"one": replace(judged, notes_by_run={}), "two": replace(plain, notes_by_run={})})
     assert compare({"one": judged, "two": judged}).pairs[0].p_value == 1
 
 

@@ -21,7 +21,7 @@ def run_audit_view(arguments: argparse.Namespace, view: View) -> int:
     from evenrank.comparison.audits import audit_tables
     from evenrank.io.atomic import atomic_write
     from evenrank.scores.files import file_format
-    from evenrank.tables import in_parts, printed
+    from evenrank.tables import printed
 
     settings = dict(view.settings)
     if view.value is not None:
@@ -38,10 +38,7 @@ def run_audit_view(arguments: argparse.Namespace, view: View) -> int:
             file.write(printed(tables, form, terminal_width()).encode())
         say(f"wrote {arguments.output}")
     if arguments.output is None or arguments.format is not None:
-        form, width = arguments.format or "table", terminal_width()
-        if form == "table" and width is not None:
-            tables = tuple(part for table in tables for part in in_parts(table, width))
-        put(printed(tables, form, width))
+        put(printed(tables, arguments.format or "table", terminal_width()))
     return 0
 
 

@@ -11,8 +11,7 @@ from evenrank.study.flow import BalanceRow, FlowRow
 from evenrank.study.settings import Planned
 from evenrank.study.simulation import Simulated
 from evenrank.tables import Table
-from evenrank.tables.cells import Column
-from evenrank.tables.numbers import estimate, number, p_value
+from evenrank.tables.cells import Column, estimate, number, p_value
 
 OLS = "OLS as published"
 CR2 = "by participant and question"

@@ -5,17 +5,25 @@ laid out for people (``to_text``, ``to_markdown``, ``to_latex``, ``to_html``) wi
 names from outside neutralised, and written for programs (``to_tsv``, ``to_csv``, ``to_jsonl``) with every
 digit.
 
-``numbers.py`` writes a number, ``cells.py`` a cell, ``table.py`` lays out a table, ``terminal.py`` fits it
-into a terminal, ``parts.py`` splits a wide one, ``records.py`` writes rows for programs, ``printing.py``
-prints several tables.
+``cells.py`` writes numbers and cells, ``table.py`` lays out tables, ``terminal.py`` fits one into a terminal,
+``records.py`` writes rows for programs.
 """
 
 from __future__ import annotations
 
-from evenrank.tables.cells import Column, Interval, Tone, Value, verdict_cell
-from evenrank.tables.numbers import UNDEFINED, count_of, estimate, interval, number, p_value
-from evenrank.tables.parts import in_parts
-from evenrank.tables.printing import FORMATS, printed
+from evenrank.tables.cells import (
+    UNDEFINED,
+    Column,
+    Interval,
+    Tone,
+    Value,
+    count_of,
+    estimate,
+    interval,
+    number,
+    p_value,
+    verdict_cell,
+)
 from evenrank.tables.records import (
     DELIMITERS,
     ReasonCounts,
@@ -28,15 +36,12 @@ from evenrank.tables.records import (
     of_cell,
     plain,
 )
-from evenrank.tables.table import BEST, NO_INTERVALS, TOO_WIDE, WIDTH, Table
+from evenrank.tables.table import FORMATS, WIDTH, Table, printed
 from evenrank.tables.terminal import wants_colour
 
 __all__ = [
-    "BEST",
     "DELIMITERS",
     "FORMATS",
-    "NO_INTERVALS",
-    "TOO_WIDE",
     "UNDEFINED",
     "WIDTH",
     "Column",
@@ -51,7 +56,6 @@ __all__ = [
     "delimited",
     "estimate",
     "exact",
-    "in_parts",
     "interval",
     "json_line",
     "json_number",

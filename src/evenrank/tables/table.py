@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evenrank.errors import ParameterError
 from evenrank.tables import terminal
 from evenrank.tables.cells import HTML, LATEX, MARKDOWN, TEXT, CellStyle, Column, Interval, Value
 from evenrank.tables.records import DELIMITERS, Record, delimited, json_line
@@ -16,6 +17,7 @@ WIDTH = 100  # columns of a terminal, where nobody says how many there are
 NO_INTERVALS = "The intervals do not fit this width: use a wider terminal, fewer measures or --format tsv."
 TOO_WIDE = "The table is wider than this terminal: ask for fewer measures or use --format tsv."
 BEST = "bold: the best value of a measure"
+FORMATS = ("table", "tsv", "csv", "jsonl", "markdown", "latex")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ class Table:
         """What is printed beneath the table: what it, bold and brackets mean, and the notes."""
         meaning = self.meaning if self.rows else ""
         best = BEST if legend and self.legend and self.marks_best() else ""
-        brackets = self.brackets if intervals and self._has_intervals() else ""
+        values = (cell for row in self.rows for cell in row if isinstance(cell, Value))
+        shown = intervals and any(not math.isnan(cell.low) for cell in values)
+        brackets = self.brackets if shown else ""
         return (*filter(None, [meaning, best, brackets]), *self.notes)
 
     def _cells(self, style: CellStyle) -> list[list[str]]:
@@ -99,49 +103,40 @@ class Table:
         ``color`` marks the head, the best values and verdicts. A head without rows is left out where a title
         tells what is empty."""
         limit = width or WIDTH
-        style, below = TEXT, self._below(legend=color)
         bare = self.width(intervals=False)
-        if width is not None and self.width() > max(limit, bare) and limit >= bare - self._spare():
-            style = replace(style, intervals=False)
-            below = (NO_INTERVALS, *self._below(legend=color, intervals=False))
-        cells, columns = self._cells(style), self.columns
-        if width is not None:
-            columns = terminal.with_folded_names(columns, terminal.column_sizes(cells), limit)
-        sizes = terminal.fitted_sizes(columns, cells, limit)
-        whole = [list(range(len(sizes)))]
-        blocks = whole if width is None else terminal.blocks_of(columns, sizes, limit)
-        if width is not None and max(terminal.total_width([sizes[p] for p in one]) for one in blocks) > limit:
-            below = (TOO_WIDE, *below)
+        spare = terminal.spare_width(self.columns, terminal.column_sizes(self._cells(TEXT)))
+        whole = width is None or self.width() <= max(limit, bare) or limit < bare - spare
+        below = self._below(legend=color, intervals=whole)
+        below = below if whole else (NO_INTERVALS, *below)
+        cells = self._cells(replace(TEXT, intervals=whole))
+        if width is None:
+            columns, sizes = list(self.columns), terminal.column_sizes(cells)
+            blocks = [list(range(len(sizes)))]
+        else:
+            columns, sizes = terminal.fitted(self.columns, cells, limit)
+            blocks = terminal.blocks_of(columns, sizes, limit)
+            if max(terminal.total_width([sizes[place] for place in one]) for one in blocks) > limit:
+                below = (TOO_WIDE, *below)
+        colours = [
+            [terminal.HEAD] * len(columns),
+            *([terminal.colour_of(cell) for cell in row] for row in self.rows),
+        ]
+
+        def block(places: Sequence[int]) -> str:
+            """The columns at these places, with the head above them."""
+            lines: list[str] = []
+            for row, marks in zip(cells, colours, strict=True):
+                chosen = [(columns[p], row[p], sizes[p], marks[p] if color else "") for p in places]
+                lines += terminal.row_lines(*zip(*chosen, strict=True))
+            return "\n".join(lines)
+
         lines = [wrapped(self.title, limit)] if self.title else []
         if self.rows or not self.title:
-            shown = replace(self, columns=columns)
-            lines.append("\n\n".join(shown._block(cells, sizes, places, color) for places in blocks))
+            lines.append("\n\n".join(map(block, blocks)))
         return "\n".join([*lines, *(wrapped(note, limit) for note in below)])
 
-    def _block(self, cells: list[list[str]], sizes: list[int], places: list[int], color: bool) -> str:
-        """The columns at these places, with the head above them."""
-        columns, own = [self.columns[place] for place in places], [sizes[place] for place in places]
-        plain = [""] * len(places)
-        colours = [[terminal.HEAD] * len(places)]
-        colours += [[terminal.colour_of(row[place]) for place in places] for row in self.rows]
-        return "\n".join(
-            line
-            for row, marks in zip(cells, colours, strict=True)
-            for line in terminal.row_lines(
-                columns, [row[place] for place in places], own, marks if color else plain
-            )
-        )
-
     def marks_best(self) -> bool:
-        return any(_is_best(cell) for row in self.rows for cell in row)
-
-    def _has_intervals(self) -> bool:
-        """Whether an interval stands behind a value."""
-        values = (cell for row in self.rows for cell in row if isinstance(cell, Value))
-        return any(not math.isnan(cell.low) for cell in values)
-
-    def _spare(self) -> int:
-        return terminal.spare_width(self.columns, terminal.column_sizes(self._cells(TEXT)))
+        return any(isinstance(cell, Value) and cell.best for row in self.rows for cell in row)
 
     def to_markdown(self) -> str:
         head, *rows = self._cells(MARKDOWN)
@@ -196,11 +191,32 @@ class Table:
         return "".join(map(json_line, self.to_records()))
 
 
-def _is_best(cell: Any) -> bool:
-    return isinstance(cell, Value) and cell.best
-
-
 def _bare(cell: Any) -> Any:
     if isinstance(cell, Value):
         return cell.value
     return [cell.low, cell.high] if isinstance(cell, Interval) else cell
+
+
+def printed(
+    tables: Sequence[Table], form: str, width: int | None = None, *, color: bool | None = None
+) -> str:
+    """Tables one after the other. TSV and CSV have one set of fields, and so one kind of table.
+
+    ``width`` is that of a terminal: there heads are bold, and best values and verdicts are coloured, unless
+    ``color`` or the variable NO_COLOR says otherwise.
+    """
+    if form not in FORMATS and form != "html":
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {form!r}")
+    marked = [place for place, table in enumerate(tables) if table.marks_best()]
+    tables = [replace(table, legend=place in marked[-1:]) for place, table in enumerate(tables)]
+    if form == "table":
+        colour = terminal.wants_colour(width) if color is None else color
+        return "\n\n".join(table.to_text(width, color=colour) for table in tables) + "\n"
+    if form in ("markdown", "latex", "html"):
+        return "\n".join(getattr(table, f"to_{form}")() for table in tables)
+    records = [record for table in tables for record in table.to_records()]
+    if form == "jsonl":
+        return "".join(map(json_line, records))
+    if len({tuple(record) for record in records}) > 1:
+        raise ParameterError(f"as {form} one table is printed at a time: ask for one, or use --format jsonl")
+    return delimited(records, DELIMITERS[form])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -9,13 +10,13 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from evenrank.tables.cells import Column, Tone, Value, is_undefined
+from evenrank.tables.cells import Column, Tone, Value
 from evenrank.text import display_width, fit
 
 HEAD = "1"  # bold
 BEST = "1;32"  # bold and green
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.FAINT: "2"}
-_LEAST = 20  # columns of a terminal that an elastic column keeps
+_LEAST = 20  # columns of a terminal that text keeps where it is cut or goes on in the next line
 _LONGEST_WORD = 40  # a longer word may be broken where a column wraps
 _GAP = 2  # columns of a terminal between two columns of a table
 
@@ -31,7 +32,8 @@ def colour_of(cell: Any) -> str:
     """The code that a terminal colours a cell by, or nothing."""
     if isinstance(cell, Value) and (cell.best or cell.tone is not None):
         return BEST if cell.best else _COLOURS[cell.tone]  # type: ignore[index]
-    return _COLOURS[Tone.FAINT] if is_undefined(cell) else ""
+    number = cell.value if isinstance(cell, Value) else cell
+    return _COLOURS[Tone.FAINT] if isinstance(number, float) and math.isnan(number) else ""
 
 
 def column_sizes(cells: Cells) -> list[int]:
@@ -43,49 +45,45 @@ def total_width(sizes: Sequence[int]) -> int:
 
 
 def spare_width(columns: Sequence[Column], sizes: Sequence[int]) -> int:
-    """Columns of a terminal that elastic text can give back."""
-    return sum(
-        max(0, size - _LEAST)
-        for size, column in zip(sizes, columns, strict=True)
-        if column.elastic or column.wraps
-    )
+    """Columns of a terminal that text can give back."""
+    flexible = (size for size, column in zip(sizes, columns, strict=True) if column.elastic or column.wraps)
+    return sum(max(0, size - _LEAST) for size in flexible)
 
 
-def fitted_sizes(columns: Sequence[Column], cells: Cells, width: int) -> list[int]:
-    """The sizes of columns where elastic ones are cut, and no word is broken in one that wraps, unless it
-    names a row and no other column would fit beside it."""
-    sizes = column_sizes(cells)
+def fitted(columns: Sequence[Column], cells: Cells, width: int) -> tuple[list[Column], list[int]]:
+    """The columns and their sizes: text that may be cut is, and no word is broken where text wraps. Names of
+    rows wrap, too, where no other column would fit beside them."""
+    columns, sizes = list(columns), column_sizes(cells)
+    names = _naming_columns(columns)
+
+    def over_beside_names() -> int:
+        return total_width([*sizes[:names], max(sizes[names:], default=0)]) - width
+
+    def cut(place: int, over: int, least: int) -> int:
+        kept = max(sizes[place] - over, min(sizes[place], least))
+        over -= sizes[place] - kept
+        sizes[place] = kept
+        return over
+
+    if over_beside_names() > 0:
+        columns[:names] = [replace(column, wraps=not column.elastic) for column in columns[:names]]
     over = total_width(sizes) - width
     for place, column in enumerate(columns):
-        if (column.elastic or column.wraps) and over > 0:
+        if over > 0 and (column.elastic or column.wraps):
             words = [word for row in cells for word in row[place].split()] if column.wraps else []
-            least = max([_LEAST, *(min(display_width(word), _LONGEST_WORD) for word in words)])
-            cut = min(over, max(0, sizes[place] - least))
-            sizes[place] -= cut
-            over -= cut
-    names = naming_columns(columns)
-    over = total_width([*sizes[:names], max(sizes[names:], default=0)]) - width
-    for place, column in enumerate(columns[:names]):
-        if column.wraps and over > 0:
-            cut = min(over, max(0, sizes[place] - _LEAST))
-            sizes[place] -= cut
-            over -= cut
-    return sizes
+            longest = max((min(display_width(word), _LONGEST_WORD) for word in words), default=0)
+            over = cut(place, over, max(_LEAST, longest))
+    over = over_beside_names()
+    for place in range(names):
+        if over > 0 and columns[place].wraps:
+            over = cut(place, over, _LEAST)
+    return columns, sizes
 
 
-def naming_columns(columns: Sequence[Column]) -> int:
+def _naming_columns(columns: Sequence[Column]) -> int:
     """How many columns name a row: the first, and those with text beside it."""
     numbers = (place for place, column in enumerate(columns) if place and column.right)
     return max(1, min(next(numbers, len(columns)), len(columns) - 1))
-
-
-def with_folded_names(columns: Sequence[Column], sizes: Sequence[int], width: int) -> tuple[Column, ...]:
-    """The columns; where no other fits beside those that name a row, their text goes on in the next line."""
-    names = naming_columns(columns)
-    if total_width([*sizes[:names], max(sizes[names:], default=0)]) <= width:
-        return tuple(columns)
-    folded = (replace(column, wraps=not column.elastic) for column in columns[:names])
-    return (*folded, *columns[names:])
 
 
 def blocks_of(columns: Sequence[Column], sizes: Sequence[int], width: int) -> list[list[int]]:
@@ -96,14 +94,13 @@ def blocks_of(columns: Sequence[Column], sizes: Sequence[int], width: int) -> li
     """
     if total_width(sizes) <= width:
         return [list(range(len(sizes)))]
-    names = naming_columns(columns)
+    names = _naming_columns(columns)
     while names > 1 and total_width([*sizes[:names], max(sizes[names:])]) > width:
         names -= 1
-    first = list(range(names))
     blocks: list[list[int]] = []
     for place in range(names, len(sizes)):
         if not blocks or total_width([sizes[one] for one in (*blocks[-1], place)]) > width:
-            blocks.append([*first])
+            blocks.append([*range(names)])
         blocks[-1].append(place)
     return blocks
 
@@ -117,16 +114,10 @@ def row_lines(
         for cell, size, column in zip(cells, sizes, columns, strict=True)
     ]
     for line in zip_longest(*parts, fillvalue=""):
-        yield _line(columns, line, sizes, colours)
-
-
-def _line(
-    columns: Sequence[Column], cells: Sequence[str], sizes: Sequence[int], colours: Sequence[str]
-) -> str:
-    parts = []
-    for cell, size, column, colour in zip(cells, sizes, columns, colours, strict=True):
-        text = fit(cell, size)
-        space = " " * (size - display_width(text))
-        text = f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
-        parts.append(space + text if column.right else text + space)
-    return (" " * _GAP).join(parts).rstrip()
+        shown = []
+        for cell, size, column, colour in zip(line, sizes, columns, colours, strict=True):
+            text = fit(cell, size)
+            space = " " * (size - display_width(text))
+            text = f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
+            shown.append(space + text if column.right else text + space)
+        yield (" " * _GAP).join(shown).rstrip()
