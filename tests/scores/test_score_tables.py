@@ -7,7 +7,6 @@ import io
 import json
 import math
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,8 +16,7 @@ from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evenrank import Lexicon, Run, Scores, evaluate, scan
-from evenrank.scores.notes import Note, note_lines
+from evenrank import Lexicon, Run, Scores, evaluate, read_groups, scan
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12) | st.sampled_from(
@@ -158,25 +156,26 @@ def test_words_that_no_list_has_are_left_out() -> None:
     assert named == ["TermExposure@2[w30]", "TermExposure@2[w03]"]
 
 
-def test_the_same_note_is_one_line_whatever_it_is_about(tmp_path: Path) -> None:
-    own = [Note("ties", "ties", "RR"), Note("ties", "ties", "AP"), Note("queries", "3 queries are missing")]
-    values = {"RR": [0.5] * 6, "AP": [0.5] * 6}
-    notes = {"a": tuple(own), "b": (*own, Note("measure", "no titles"))}
-    scores = replace(made({"a": values, "b": values}), notes_by_run=notes)
-    text = repr(scores)
-    assert [text.count(said) for said in ("ties", "3 queries are missing", "no titles")] == [1, 1, 1]
+def test_the_same_note_is_one_line_whatever_it_is_about() -> None:
+    tied = {query: {"a": 1.0, "b": 1.0} for query in "qr"}
+    groups = read_groups({"a": "x", "b": "y"}, "side")
+    runs = {"one": tied, "two": tied, "three": {"q": {"a": 2.0, "b": 1.0}}}
+    text = repr(evaluate(runs, "RR AP GF@2", qrels={"q": {"a": 1}, "r": {"b": 1}}, groups=groups))
+    assert text.count("equal scores") == 1
+    assert "one, two: 2 of 2 lists have equal scores" in text
+    assert text.count("not in the run") == 1
+    assert "more notes: see notes" in text
 
 
 def test_few_notes_are_shown_and_files_have_all(tmp_path: Path) -> None:
     notes = [f"note {'x' * n}." for n in range(8)]
     scores = made({"a": {"RR": [0.5] * 6}}, notes={"a": notes})
     assert sum(note in repr(scores) for note in notes) == 5
-    numbers = {
-        f"run{n}": (Note("missing", f"{n + 2} of 1,00{n} documents have no words", about="words"),)
-        for n in range(4)
-    }
-    alike = made({run: {"RR": [0.5] * 6} for run in numbers})
-    assert repr(replace(alike, notes_by_run=numbers)).count("documents have no words") == 1
+    words = scan([("d", "he")], Lexicon.build("two", {"f": ["she"], "m": ["he"]}))
+    lists = {f"run{n}": {"q": {"d": 9.0} | {f"d{m}": 1 / m for m in range(1, n + 2)}} for n in range(4)}
+    alike = repr(evaluate(lists, "FaiRR", words=words, missing="neutral"))
+    assert alike.count("documents have no word counts") == 1
+    assert "3 other runs" in alike
     for suffix in ("md", "tex", "jsonl"):
         scores.write(tmp_path / f"s.{suffix}")
         text = (tmp_path / f"s.{suffix}").read_text()
@@ -184,13 +183,12 @@ def test_few_notes_are_shown_and_files_have_all(tmp_path: Path) -> None:
 
 
 def test_notes_that_change_no_reading_are_counted(tmp_path: Path) -> None:
-    """Of what was read back, too."""
-    notes = (Note("computed", "GF@10 was computed as ..."), Note("ties", "2 of 6 lists have equal scores"))
-    scores = replace(made({"a": {"RR": [0.5] * 6}}), notes_by_run={"a": notes})
+    """Of what was read back, too: how GF was computed, and which groups there are."""
+    groups = read_groups({"a": "x", "b": "y"}, "side")
+    scores = evaluate({"q": {"a": 1.0, "b": 1.0}}, "GF@2", groups=groups)
     scores.write(tmp_path / "s.jsonl")
     for found in (scores, Scores.read(tmp_path / "s.jsonl")):
-        assert note_lines(found, all_notes=False) == [
-            "2 of 6 lists have equal scores",
-            "1 more note: --notes",
-        ]
-        assert found.notes == {"a": tuple(map(str, notes))}
+        assert "equal scores" in repr(found)
+        assert "2 more notes: see notes" in repr(found)
+        assert "computed as" not in repr(found)
+        assert found.notes == scores.notes

@@ -13,7 +13,7 @@ from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.scores import INFINITE, OK, Scores, ScoresBlock
 from evenrank.scores.names import arrow, full_name
-from evenrank.scores.notes import Note
+from evenrank.scores.notes import ScoresNote
 from evenrank.stats.difference import DifferenceInterval, mean_difference, resampled_difference
 from evenrank.stats.weights import weighted_mean
 
@@ -143,7 +143,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
     one with other evidence. Other words, groups or opinions may be those of other documents: that is said.
     """
     blocks: list[ScoresBlock] = []
-    notes: dict[str, tuple[Note, ...]] = {}
+    notes: dict[str, tuple[ScoresNote, ...]] = {}
     labels = {name: label for _, scores in parts for name, label in scores.labels.items()}
     backgrounds: dict[str, str] = {}
     judgements: dict[str, dict[str, str]] = {kind: {} for kind in JUDGEMENTS}
@@ -172,7 +172,7 @@ def joined(parts: Sequence[tuple[str, Scores]]) -> Scores:
     for kind, digests in others.items():
         if len(set(digests.values())) > 1:
             said = f"{kind}: not the same for all systems, which is right only if documents differ, not data"
-            notes = {called: (*own, Note("joined", said)) for called, own in notes.items()}
+            notes = {called: (*own, ScoresNote("joined", said)) for called, own in notes.items()}
     return Scores(tuple(blocks), notes, labels=labels)
 
 

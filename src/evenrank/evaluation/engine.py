@@ -38,9 +38,9 @@ from evenrank.inputs.coerce import check_needs
 from evenrank.inputs.missing import check_missing
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure
-from evenrank.measures.base import Note as KernelNote
+from evenrank.measures.base import Note
 from evenrank.scores import Scores, ScoresBlock
-from evenrank.scores.notes import Note
+from evenrank.scores.notes import ScoresNote
 
 ALL_QUERIES = "all"  # stands in for the query of a value that belongs to all of them together
 
@@ -99,7 +99,7 @@ def evaluate_prepared(
     first, last = common_notes(inputs, sources, wanted, settled, known.note)
     blocks: list[ScoresBlock] = []
     more: list[ScoresBlock] = []
-    notes: dict[str, tuple[Note, ...]] = {}
+    notes: dict[str, tuple[ScoresNote, ...]] = {}
     for name, ranking in inputs.runs.items():
         silent = others if isinstance(ranking, Run) else []
         found, said = _evaluate_run(name, ranking, settled, silent, known)
@@ -127,7 +127,7 @@ def _evaluate_run(
     wanted: Sequence[Measure],
     further: Sequence[Measure],
     known: PreparedEvidence,
-) -> tuple[dict[Measure, ScoresBlock], list[Note]]:
+) -> tuple[dict[Measure, ScoresBlock], list[ScoresNote]]:
     """The values of all measures on one run, and what is to be said about its queries; of further measures
     nothing is said."""
     sources, asked = known.sources, known.inputs.queries
@@ -189,14 +189,14 @@ def _evaluate_rankings(
     queries: tuple[str, ...],
     known: PreparedEvidence,
     wanted: frozenset[Measure],
-) -> tuple[dict[Measure, list[ScoresBlock]], list[Note]]:
+) -> tuple[dict[Measure, list[ScoresBlock]], list[ScoresNote]]:
     """The values of measures on each of the rankings, and what is to be said of the first: of a thousand
     draws each would say nearly the same."""
     sources = known.sources
     group = [measure for alike in scopes.values() for measure in alike]
     needs, depth = frozenset().union(*(measure.needs for measure in group)), deepest(group)
     parts: dict[Measure, list[ScoresBlock]] = {measure: [] for measure in group}
-    notes: list[Note] = []
+    notes: list[ScoresNote] = []
     for place, member in enumerate(members):
         if known.lists is not None and isinstance(member, Run):
             aligned = known.lists.of(member, queries, needs, depth)
@@ -230,10 +230,10 @@ def _compute(
     sources: Sources,
     anywhere: Callable[[str], bool],
     wanted: frozenset[Measure],
-) -> tuple[dict[Measure, ScoresBlock], list[Note]]:
+) -> tuple[dict[Measure, ScoresBlock], list[ScoresNote]]:
     """Measures for the same queries, and what those that are wanted say."""
     aligned = aligned if scope.rows is None else aligned.select(scope.rows)
-    said: list[Note] = []
+    said: list[ScoresNote] = []
     for measure in measures:
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
@@ -245,8 +245,8 @@ def _compute(
         queries = (ALL_QUERIES,) if measure.over_queries else scope.query_ids
         blocks[measure] = scores_block(measure, queries, found)
         if measure in wanted:
-            own = KernelNote.merged(note for result in found for note in result.notes)
-            said += [Note("measure", str(note), repr(measure), note.text) for note in own]
+            own = Note.merged(note for result in found for note in result.notes)
+            said += [ScoresNote("measure", str(note), repr(measure), note.text) for note in own]
     return blocks, said
 
 

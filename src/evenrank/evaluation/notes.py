@@ -30,7 +30,7 @@ from evenrank.measures.base import JUDGEMENTS
 from evenrank.measures.fair import FAIR
 from evenrank.measures.fair_parameters import BOTH, COLUMNS
 from evenrank.measures.missing import counted_as
-from evenrank.scores.notes import Note
+from evenrank.scores.notes import ScoresNote
 
 if TYPE_CHECKING:
     from evenrank.inputs import Inputs
@@ -49,13 +49,13 @@ MISSING = {
 
 def query_notes(
     name: str, own: Sequence[str], judged: Mapping[str, IdPlaces], asked: Sequence[str] | None
-) -> list[Note]:
+) -> list[ScoresNote]:
     """What the run, the judgements and the request do not share. Nothing in common is an error.
 
     ``judged`` has the judged queries by kind of judgement, for the kinds that a measure needs;
     ``asked`` is None where no queries were named.
     """
-    said: list[Note] = []
+    said: list[ScoresNote] = []
     if asked is not None:
         absent = without(asked, own)
         if len(absent) == len(asked):
@@ -84,15 +84,17 @@ def query_notes(
         said += _about_queries(unranked, f"with {WORDS[kind]} but not in the run (counted as empty lists)")
         what = f"in the run but without {WORDS[kind]} (not included in measures that need them)"
         said += _about_queries(unjudged, what)
-    return said + [Note("spelling", line, about="queries") for line in spelt]
+    return said + [ScoresNote("spelling", line, about="queries") for line in spelt]
 
 
-def _about_queries(ids: Sequence[str], what: str) -> list[Note]:
+def _about_queries(ids: Sequence[str], what: str) -> list[ScoresNote]:
     text = f"{counted(len(ids), 'query', 'queries')} {what}: {few(ids)}"
-    return [Note("queries", text, about=what)] if ids else []
+    return [ScoresNote("queries", text, about=what)] if ids else []
 
 
-def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequence[Measure]) -> list[Note]:
+def pair_notes(
+    run: str, own: Sequence[str], other: Run | None, measures: Sequence[Measure]
+) -> list[ScoresNote]:
     """What the second run of a pair has and the first has not. Nothing in common is an error."""
     if other is None or not any("against" in split_needs(measure.needs) for measure in measures):
         return []
@@ -105,7 +107,7 @@ def pair_notes(run: str, own: Sequence[str], other: Run | None, measures: Sequen
     return _about_queries(others, f"in run {other.name!r} but not in this one (left out)")
 
 
-def share_notes(block: ScoresBlock, rankings: int) -> list[Note]:
+def share_notes(block: ScoresBlock, rankings: int) -> list[ScoresNote]:
     """For how many queries some of their rankings have no value, and what share of them has one."""
     some = np.zeros(0) if block.shares is None else (block.shares > 0) & (block.shares < 1)  # (Q, C)
     if block.shares is None or not some.any():
@@ -116,10 +118,10 @@ def share_notes(block: ScoresBlock, rankings: int) -> list[Note]:
         f"{rankings:,} rankings; their values are means over the rankings that have one, "
         f"{block.shares[some].mean():.0%} of them on average"
     )
-    return [Note("rankings", text, repr(block.measure), "shares")]
+    return [ScoresNote("rankings", text, repr(block.measure), "shares")]
 
 
-def tie_note(run: Run, depth: int | None) -> Note | None:
+def tie_note(run: Run, depth: int | None) -> ScoresNote | None:
     """How many lists have equal scores where a measure looks: their order is the tie rule's."""
     lengths, scores = run.lengths, run.scores
     if depth is not None and depth + 1 < run.depth:
@@ -134,10 +136,10 @@ def tie_note(run: Run, depth: int | None) -> Note | None:
     rule = "by document id, descending" if run.ties == "trec" else "as in the file"
     where = "" if depth is None else f" within the first {depth + 1} ranks"
     text = f"{lists:,} of {len(run):,} lists have equal scores{where}, ordered {rule} (ties={run.ties!r})"
-    return Note("ties", text, about=rule)
+    return ScoresNote("ties", text, about=rule)
 
 
-def judged_note(evidence: RankedEvidence, anywhere: Callable[[str], bool]) -> Note | None:
+def judged_note(evidence: RankedEvidence, anywhere: Callable[[str], bool]) -> ScoresNote | None:
     """Whether any ranked document is judged at all: if none is, the ids are probably written differently.
 
     ``anywhere`` says so of the whole lists, where only the first ranks were looked at.
@@ -146,7 +148,7 @@ def judged_note(evidence: RankedEvidence, anywhere: Callable[[str], bool]) -> No
         return None
     if evidence.ranked.gathered["relevance"].known.any() or anywhere("relevance"):
         return None
-    return Note(
+    return ScoresNote(
         "judged",
         "none of the ranked documents is judged, so all of them count as not relevant: are document ids "
         "written the same way in the run and in the judgements?",
@@ -158,7 +160,7 @@ def missing_notes(
     evidence: RankedEvidence,
     anywhere: Callable[[str], bool],
     own: Collection[str] = (),
-) -> Iterator[Note]:
+) -> Iterator[ScoresNote]:
     """How many of the documents that a measure looks at have no evidence, where it has a rule for them.
 
     ``anywhere`` says whether any document of the whole lists has it; ``own`` are the memberships in which a
@@ -186,7 +188,7 @@ def missing_notes(
             if not missing.any():
                 continue
             text = _describe_missing(looked_at, missing, whose, name, rule, anywhere, own=name in own)
-            yield Note("missing", text, about=f"{whose}: {name}")
+            yield ScoresNote("missing", text, about=f"{whose}: {name}")
 
 
 def _describe_missing(
@@ -215,7 +217,9 @@ def _describe_missing(
     return f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {MISSING[rule]}{hint}"
 
 
-def spelling_notes(run: Run, sources: Sources, measures: Sequence[Measure], depth: int | None) -> list[Note]:
+def spelling_notes(
+    run: Run, sources: Sources, measures: Sequence[Measure], depth: int | None
+) -> list[ScoresNote]:
     """For ranked documents without evidence, where the evidence has an id that looks the same."""
     names = {
         name
@@ -225,7 +229,7 @@ def spelling_notes(run: Run, sources: Sources, measures: Sequence[Measure], dept
         for name in wanted
     }
     described = describe_alike_documents(run, depth, {name: sources.evidence.get(name) for name in names})
-    return [Note("spelling", text, about=name) for name, text in described]
+    return [ScoresNote("spelling", text, about=name) for name, text in described]
 
 
 def common_notes(
@@ -234,23 +238,23 @@ def common_notes(
     asked: Sequence[Measure],
     settled: Sequence[Measure],
     background: str | None,
-) -> tuple[list[Note], list[Note]]:
+) -> tuple[list[ScoresNote], list[ScoresNote]]:
     """What holds for all runs: what evidence there is and what measures became, which comes first, and how it
     was read, which comes last."""
     needed = {need.partition(".")[2] for measure in settled for need in measure.needs}
     first = list(_intent_notes(inputs, sources, {kind for measure in settled for kind in measure.judged_by}))
-    first += [Note("background", background)] if background is not None else []
+    first += [ScoresNote("background", background)] if background is not None else []
     words = sources.evidence.get("words")
     if isinstance(words, WordCounts) and "words" in needed:
         lexicon, where = words.lexicon, f", in {words.source}" if words.source else ""
         named = f"lexicon {lexicon.name!r} ({', '.join(lexicon.groups)})"
         text = f"words: {len(lexicon):,} terms of {named}, tokeniser {words.tokenizer!r}{where}"
-        first.append(Note("words", text))
+        first.append(ScoresNote("words", text))
     first += _polarity_notes(sources, settled)
-    first += [Note("computed", text) for text in settled_notes(asked, settled)]
+    first += [ScoresNote("computed", text) for text in settled_notes(asked, settled)]
     first += dict.fromkeys(_group_notes(sources, settled))
     last = list(_reading_notes(sources, needed))
-    last += [Note("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
+    last += [ScoresNote("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
     return first, last
 
 
@@ -259,17 +263,19 @@ def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[
     return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
-def _intent_notes(inputs: Inputs, sources: Sources, kinds: Collection[str]) -> Iterator[Note]:
+def _intent_notes(inputs: Inputs, sources: Sources, kinds: Collection[str]) -> Iterator[ScoresNote]:
     intents = sources.evidence.get("intents")
     if not isinstance(intents, DiversityQrels):
         return
     if "intents" in kinds and all(len(names) < 2 for names in intents.intent_ids):
-        yield Note("intents", "every query has one intent only: are these judgements by intent?")
+        yield ScoresNote("intents", "every query has one intent only: are these judgements by intent?")
     if "relevance" in kinds and inputs.grades_are_derived:
-        yield Note("intents", "relevance is a document's best grade over the intents: no qrels were given")
+        yield ScoresNote(
+            "intents", "relevance is a document's best grade over the intents: no qrels were given"
+        )
 
 
-def _polarity_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[Note]:
+def _polarity_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
     """What to know of polarity that was fitted: a sign without meaning, queries without an axis."""
     polarity = sources.evidence.get("polarity")
     reading = [measure for measure in measures if "ranked.polarity" in measure.needs]
@@ -277,7 +283,7 @@ def _polarity_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[N
         return
     directed = [part for measure in reading for part in measure.parts() if getattr(part, "directed", False)]
     if polarity.oriented is False and directed:
-        yield Note(
+        yield ScoresNote(
             "polarity",
             "polarity: no perspectives were named, so which side is positive has no meaning, "
             f"nor has the side that {', '.join(map(repr, directed))} tells",
@@ -286,10 +292,10 @@ def _polarity_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[N
     if why:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in why.items())
         many = counted(why.total(), "query has", "queries have")
-        yield Note("polarity", f"polarity: {many} no axis, so all their scores are 0: {reasons}")
+        yield ScoresNote("polarity", f"polarity: {many} no axis, so all their scores are 0: {reasons}")
 
 
-def _reading_notes(sources: Sources, needed: Collection[str]) -> Iterator[Note]:
+def _reading_notes(sources: Sources, needed: Collection[str]) -> Iterator[ScoresNote]:
     """How much was read of counts and groups that are read by need, where a measure needs them."""
     for name in sorted(set(needed) & set(sources.evidence)):
         source = sources.evidence[name]
@@ -304,10 +310,10 @@ def _reading_notes(sources: Sources, needed: Collection[str]) -> Iterator[Note]:
         else:  # which may have read the same rows, so that their number is no share of all
             text = f"{what}: {rows:,} rows were read for the documents of the runs, {size:,} bytes, in "
             text += f"{read['passes']:,} passes (all are {read['rows']:,} rows, {read['bytes']:,} bytes)"
-        yield Note("read", text)
+        yield ScoresNote("read", text)
 
 
-def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[Note]:
+def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
     """Which value has which share of a given target, and which side of a signed measure is which."""
     described: set[str] = set()
     for measure in itertools.chain.from_iterable(measure.parts() for measure in measures):
@@ -317,12 +323,14 @@ def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[Note
             continue
         if name not in described:
             described.add(name)
-            yield Note("groups", describe_groups(source))
+            yield ScoresNote("groups", describe_groups(source))
             same = alike_values(source.attribute.values)
             if same:
                 pairs = "; ".join(" and ".join(map(repr, values)) for values in same[:VALUES_SHOWN])
                 of = f"groups of {source.attribute.name!r}"
-                yield Note("spelling", f"{of}: possibly one group each, written in several ways: {pairs}")
+                yield ScoresNote(
+                    "spelling", f"{of}: possibly one group each, written in several ways: {pairs}"
+                )
         values = source.attribute.values
         if measure.direction is Direction.SIGNED and len(values) == 2:
             text = (
@@ -331,7 +339,7 @@ def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[Note
             )
             if measure.by_value:  # a column for each
                 text = "above 0 the value of the column has more than its target, below 0 less"
-            yield Note("sides", text, repr(measure))
+            yield ScoresNote("sides", text, repr(measure))
 
 
 def describe_groups(membership: Membership) -> str:
@@ -363,9 +371,9 @@ STRONG = 0.9
 FEW = 5  # queries: a correlation of fewer says nothing
 
 
-def fair_notes(blocks: Sequence[ScoresBlock]) -> dict[str, list[Note]]:
+def fair_notes(blocks: Sequence[ScoresBlock]) -> dict[str, list[ScoresNote]]:
     """By run, what one number of FAIR hides: runs that tie in it, and parts that say the same twice."""
-    said: dict[str, list[Note]] = {}
+    said: dict[str, list[ScoresNote]] = {}
     by_measure: dict[FAIR, list[ScoresBlock]] = {}
     for block in blocks:
         if isinstance(block.measure, FAIR) and block.measure.part in (BOTH, COLUMNS):
@@ -374,11 +382,11 @@ def fair_notes(blocks: Sequence[ScoresBlock]) -> dict[str, list[Note]]:
         for one, two in itertools.combinations(found, 2):
             text = _describe_tie(measure, one, two)
             if text:
-                said.setdefault(one.run, []).append(Note("fair", text, repr(measure)))
+                said.setdefault(one.run, []).append(ScoresNote("fair", text, repr(measure)))
         for block in found if measure.part == COLUMNS else ():
             text = _describe_correlation(block)
             if text:
-                said.setdefault(block.run, []).append(Note("fair", text, repr(measure)))
+                said.setdefault(block.run, []).append(ScoresNote("fair", text, repr(measure)))
     return said
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
-from evenrank.measures import Direction, Measure
+from evenrank.explanation.explanation import Explanation, FoundTerm, RankedDocument
+from evenrank.measures import Direction
 from evenrank.scores import INFINITE, OK
 from evenrank.scores.names import full_name
 from evenrank.tables import WIDTH, Column, Table, number, wants_colour
@@ -22,55 +23,19 @@ class _Column(NamedTuple):
     """A heading, what stands beneath it, how that is shown, and whether it is a number."""
 
     head: str
-    value: Callable[[RankedDocument], Any]
+    values: Sequence[Any]
     show: Callable[[Any], str] = str
     right: bool = True
 
 
-def _number(value: float | str | None) -> str:
+def _number(value: float | str | None, *, signed: bool = False) -> str:
     if isinstance(value, str):
         return value
-    return NOTHING if value is None else number(value)
-
-
-def _signed(value: float | str | None) -> str:
-    return number(value, signed=True) if isinstance(value, float) else _number(value)
+    return NOTHING if value is None else number(value, signed=signed)
 
 
 def _whole(value: float | None) -> str:
     return NOTHING if value is None else f"{value:g}"
-
-
-def _columns(explanation: Explanation) -> list[_Column]:
-    """The columns that have anything to show."""
-    known = [document.known for document in explanation.documents]
-    columns = [_Column("rank", lambda d: d.rank), _Column("document", lambda d: d.document, right=False)]
-    if any(k.grade is not None for k in known):
-        columns.append(_Column("grade", lambda d: d.known.grade, _whole))
-    if any(k.intents for k in known):
-        columns.append(_Column("intents", lambda d: _pairs(d.known.intents), right=False))
-    for group in next((list(k.counts) for k in known if k.counts is not None), []):
-        columns.append(_Column(group, lambda d, g=group: (d.known.counts or {}).get(g), _whole))  # type: ignore[misc]
-    if any(k.tokens is not None for k in known):
-        columns.append(_Column("tokens", lambda d: d.known.tokens, _whole))
-    for name in dict.fromkeys(name for k in known for name in k.other):
-        columns.append(_Column(name, lambda d, n=name: d.known.other.get(n), _other))  # type: ignore[misc]
-    if any(k.neutrality is not None for k in known):
-        columns.append(_Column("neutrality", lambda d: d.known.neutrality, _number))
-    if any(d.adds is not None for d in explanation.documents):
-        columns.append(_Column("adds", lambda d: d.adds if d.counts_in else LEFT_OUT, _number))
-    for name in next((list(d.change_without) for d in explanation.documents if d.change_without), []):
-        head = full_name("without it", explanation.labels.get(name, name) if name else "")
-        columns.append(_Column(head, lambda d, n=name: _change(d, n), _signed))  # type: ignore[misc]
-    if any(d.best_rank is not None for d in explanation.documents):
-        columns.append(_Column("best", lambda d: d.best_rank, _whole))
-    if any(k.terms for k in known):
-        columns.append(_Column("words", _words, right=False))
-    return columns
-
-
-def _pairs(grades: dict[str, float] | None) -> str:
-    return ", ".join(f"{name}: {grade:g}" for name, grade in (grades or {}).items()) or NOTHING
 
 
 def _other(value: object) -> str:
@@ -81,15 +46,46 @@ def _other(value: object) -> str:
     return NOTHING if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _columns(explanation: Explanation) -> list[_Column]:
+    """The columns that have anything to show."""
+    documents = explanation.documents
+    known = [document.known for document in documents]
+    counts, grades = [k.counts or {} for k in known], [k.intents or {} for k in known]
+    intents = [", ".join(f"{name}: {grade:g}" for name, grade in own.items()) or NOTHING for own in grades]
+    columns = [
+        _Column("rank", [d.rank for d in documents]),
+        _Column("document", [d.document for d in documents], right=False),
+        _Column("grade", [k.grade for k in known], _whole),
+        _Column("intents", intents if any(grades) else [], right=False),
+        *(
+            _Column(group, [own.get(group) for own in counts], _whole)
+            for group in next(filter(None, counts), {})
+        ),
+        _Column("tokens", [k.tokens for k in known], _whole),
+    ]
+    for name in dict.fromkeys(name for k in known for name in k.other):
+        columns.append(_Column(name, [k.other.get(name) for k in known], _other))
+    columns.append(_Column("neutrality", [k.neutrality for k in known], _number))
+    if any(d.adds is not None for d in documents):
+        columns.append(_Column("adds", [d.adds if d.counts_in else LEFT_OUT for d in documents], _number))
+    for name in next((list(d.change_without) for d in documents if d.change_without), []):
+        head = full_name("without it", explanation.labels.get(name, name) if name else "")
+        changes = [_change(document, name) for document in documents]
+        columns.append(_Column(head, changes, partial(_number, signed=True)))
+    columns.append(_Column("best", [d.best_rank for d in documents], _whole))
+    columns.append(_Column("words", [_words(k.terms or ()) for k in known], right=False))
+    there = [column for column in columns if any(value not in (None, "") for value in column.values)]
+    return there if documents else columns[:2]
+
+
 def _change(document: RankedDocument, column: str) -> float | str | None:
     if document.change_without is None:
         return None if document.counts_in else LEFT_OUT
     return float(document.change_without[column])
 
 
-def _words(document: RankedDocument) -> str:
+def _words(terms: Sequence[FoundTerm]) -> str:
     """``female: she 2, her 1; male: he 1``, the first few of each document."""
-    terms = document.known.terms or ()
     by_group: dict[str, list[str]] = {}
     for term in terms[:TERMS_SHOWN]:
         by_group.setdefault(term.group, []).append(f"{term.term} {term.times}")
@@ -127,9 +123,12 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
             f"{number(total)} together ({explanation.measure.direction.value})"
         )
     if best is not None:
+        counting = (document for document in documents if document.counts_in)
+        same = all(document.best_rank in (None, place) for place, document in enumerate(counting, 1))
         yield (
             f"best order of these {explanation.counting:,} documents: {number(explanation.value)} -> "
-            f"{number(best.value)}, {_sure(explanation, best)}; best: a document's rank there"
+            f"{number(best.value)}, {'which is the order now, ' if same else ''}"
+            f"{'exact' if best.exact else 'not proven best'} ({best.how}); best: a document's rank there"
         )
     if ideal is not None:
         ranks = {document.document: document.rank for document in documents}
@@ -141,33 +140,16 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
         among = f"{ideal.source} ({ideal.among:,} documents)"
         yield f"best list from {among}: {number(ideal.value)}: {listed}{more}"
     if any(document.change_without for document in documents):
-        yield _describe_without(explanation.measure)
+        side = {Direction.HIGHER: "positive", Direction.LOWER: "negative"}.get(explanation.measure.direction)
+        yield (
+            "without it: how the value would change if the document were removed and those below it moved up"
+            + ("" if side is None else f"; {side}: the list would be better without this document")
+        )
     yield from explanation.notes
     if explanation.labels:
         real = repr(explanation.measure)
         pairs = (f"{label} stands for {full_name(real, c)}" for c, label in explanation.labels.items())
         yield "; ".join(pairs)
-
-
-def _describe_without(measure: Measure) -> str:
-    """What the sign of a change says, for a measure that has a better side."""
-    side = {Direction.HIGHER: "positive", Direction.LOWER: "negative"}.get(measure.direction)
-    good = "" if side is None else f"; {side}: the list would be better without this document"
-    return (
-        "without it: how the value would change if the document were removed and those below it moved up"
-        + good
-    )
-
-
-def _sure(explanation: Explanation, best: BestOrder) -> str:
-    same = all(document.best_rank in (None, place) for place, document in _counting(explanation))
-    return ("which is the order now, " if same else "") + (
-        f"exact ({best.how})" if best.exact else f"not proven best ({best.how})"
-    )
-
-
-def _counting(explanation: Explanation) -> Iterator[tuple[int, RankedDocument]]:
-    return iter(enumerate((d for d in explanation.documents if d.counts_in), 1))
 
 
 def describe_ranks(explanation: Explanation) -> str:
@@ -188,7 +170,7 @@ def explanation_table(explanation: Explanation) -> Table:
     columns = _columns(explanation)
     return Table.of(
         [Column(column.head, column.right, elastic=column.head == "words") for column in columns],
-        ([column.show(column.value(document)) for column in columns] for document in explanation.documents),
+        zip(*(map(column.show, column.values) for column in columns), strict=True),
         title=_headline(explanation),
         notes=_remarks(explanation),
         records=explanation_records(explanation),
@@ -199,16 +181,10 @@ def explanation_table(explanation: Explanation) -> Table:
 def explanation_records(explanation: Explanation) -> Iterator[dict[str, Any]]:
     """The same rows for programs: which list of which run they are of, and every digit."""
     columns = _columns(explanation)
-    for document in explanation.documents:
-        yield {
-            "measure": repr(explanation.measure), "query": explanation.query, "run": explanation.run,
-            **{column.head: _plain_cell(column.value(document)) for column in columns},
-        }  # fmt: skip
-
-
-def _plain_cell(value: Any) -> Any:
-    """Groups with their shares have one cell."""
-    return _other(value) if isinstance(value, list | dict) else value
+    about = {"measure": repr(explanation.measure), "query": explanation.query, "run": explanation.run}
+    for values in zip(*(column.values for column in columns), strict=True):
+        cells = (_other(value) if isinstance(value, list | dict) else value for value in values)
+        yield about | {column.head: cell for column, cell in zip(columns, cells, strict=True)}
 
 
 def texts_of(explanations: Sequence[Explanation], width: int | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.errors import DataError, InputTypeError
 from evenrank.scores.names import full_name
-from evenrank.scores.notes import Note
+from evenrank.scores.notes import ScoresNote
 
 if TYPE_CHECKING:
     from evenrank.scores.scores import Scores
@@ -71,7 +71,9 @@ def by_category(scores: Scores, categories: Categories) -> Scores:
     blocks, notes = [], {}
     gaps = category_gaps(scores, categories)
     for run in scores.runs:
-        said = [Note("gap", str(gap)) for gap in gaps if gap.run == run]  # in the first of its categories
+        said = [
+            ScoresNote("gap", str(gap)) for gap in gaps if gap.run == run
+        ]  # in the first of its categories
         for category, part in parts.items():
             called = category if len(scores.runs) == 1 else f"{run}: {category}"
             own = [block for block in part.blocks if block.run == run and block.query_ids]

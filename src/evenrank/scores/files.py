@@ -24,7 +24,7 @@ from evenrank.io.atomic import atomic_write
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import decoded, delimited_rows, json_rows
 from evenrank.measures import Measure, parse_measure
-from evenrank.scores.notes import Note
+from evenrank.scores.notes import ScoresNote
 from evenrank.scores.score_tables import print_scores
 from evenrank.scores.scores import INFINITE, OK, VALUE_FIELDS, Scores, ScoresBlock
 from evenrank.tables import DELIMITERS, json_line, of_cell
@@ -259,7 +259,7 @@ def _assembled(name: str, header: Mapping[str, Any], rows: Rows) -> Scores:
     provenance = dict(header.get("provenance", {}))
     asides = set(header.get("asides", ()))
     notes = {
-        run: tuple(Note("aside" if text in asides else "said", str(text)) for text in said)
+        run: tuple(ScoresNote("aside" if text in asides else "said", str(text)) for text in said)
         for run, said in header.get("notes", {}).items()
     }
     judged = any(part.judged_by for block in whole for part in block.measure.parts())

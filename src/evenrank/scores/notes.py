@@ -47,7 +47,7 @@ INFORMED_MEANS = (
 )
 
 
-class Note(NamedTuple):
+class ScoresNote(NamedTuple):
     """Something that a reader should know of the scores of a run."""
 
     kind: str  # one of ``CHANGES_READING``
@@ -63,10 +63,10 @@ class Note(NamedTuple):
         return f"{self.measure}: {self.text}" if self.measure else self.text
 
 
-class _Line(NamedTuple):
+class _NoteLine(NamedTuple):
     """A note once, with all the runs and the measures that it is about."""
 
-    note: Note
+    note: ScoresNote
     runs: tuple[str, ...]
     measures: str
 
@@ -90,7 +90,7 @@ def note_lines(
         plain = [_worded(line, scores, everywhere) for line in lines if line.note.kind != "computed"]
         became = [_worded(line, scores, "") for line in lines if line.note.kind == "computed"]
         return plain + (["; ".join(became)] if became else [])
-    alike: dict[object, list[_Line]] = {}
+    alike: dict[object, list[_NoteLine]] = {}
     for line in lines:
         if line.note.changes_reading:
             one = len(line.runs) == 1 and len(scores.runs) > 1
@@ -105,8 +105,8 @@ def note_lines(
     return shown[:limit] + ([f"{counted(left, what, what + 's')}: {rest}"] if left else [])
 
 
-def _lines(scores: Scores) -> Iterator[_Line]:
-    found: dict[Note, dict[str, list[str]]] = {}  # without its measure -> run -> measures
+def _lines(scores: Scores) -> Iterator[_NoteLine]:
+    found: dict[ScoresNote, dict[str, list[str]]] = {}  # without its measure -> run -> measures
     for run, notes in scores.notes_by_run.items():
         for note in notes:
             measures = found.setdefault(note._replace(measure=""), {}).setdefault(run, [])
@@ -115,10 +115,10 @@ def _lines(scores: Scores) -> Iterator[_Line]:
         runs_of: dict[str, list[str]] = {}
         for run, measures in by_run.items():
             runs_of.setdefault(", ".join(measures), []).append(run)
-        yield from (_Line(note, tuple(runs), listed) for listed, runs in runs_of.items())
+        yield from (_NoteLine(note, tuple(runs), listed) for listed, runs in runs_of.items())
 
 
-def _worded(line: _Line, scores: Scores, everywhere: str) -> str:
+def _worded(line: _NoteLine, scores: Scores, everywhere: str) -> str:
     several = len(scores.runs) > 1
     whose = (everywhere if several else "") if len(line.runs) == len(scores.runs) else ", ".join(line.runs)
     return ": ".join(filter(None, (whose, line.measures, line.note.text)))

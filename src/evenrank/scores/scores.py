@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
     from evenrank.scores.agreement import Disagreement
     from evenrank.scores.categories import CategoryGap
-    from evenrank.scores.notes import Note
+    from evenrank.scores.notes import ScoresNote
     from evenrank.tables import Table
 
 OK = "ok"
@@ -160,7 +160,7 @@ class Scores:
     """
 
     blocks: tuple[ScoresBlock, ...]
-    notes_by_run: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
+    notes_by_run: Mapping[str, tuple[ScoresNote, ...]] = field(default_factory=dict)
     describe_inputs: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
     labels: Mapping[str, str] = field(default_factory=dict)  # of measures, by their real names
     informed: frozenset[str] = frozenset()  # runs ordered by the judgements that score them
