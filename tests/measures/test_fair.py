@@ -282,37 +282,6 @@ def notes_of(runs, measure: str, *, qrels, groups=SIDE) -> str:
     return "\n".join(note for notes in scores.notes.values() for note in notes)
 
 
-def test_a_tie_of_runs_that_differ_in_both_parts_is_shown() -> None:
-    """'useful' has the better document of one group, 'fair' a worse one of both: 1693/(1 + ln 2) is 1000."""
-    qrels = {"q": {"a": 1693, "m": 1000}}
-    groups = Membership.from_labels(Attribute("side", ("x", "y")), {"a": "x", "m": "?"}, even=["?"])
-    runs = {"useful": er.read_run({"q": {"a": 1.0}}), "fair": er.read_run({"q": {"m": 1.0}})}
-    said = notes_of(runs, "FAIR(part=columns,irm=nDCG)@1", qrels=qrels, groups=groups)
-    assert (
-        "'useful' and 'fair' tie in FAIR but differ in both parts: utility by +0.409 and fairness by -0.409 "
-        "('useful' minus 'fair'); FAIR alone does not tell them apart" in said
-    )
-    said = notes_of(runs, "FAIR(irm=nDCG)@1", qrels=qrels, groups=groups)
-    assert "FAIR(irm=nDCG,part='columns')@1 shows whether their utility and fairness differ" in said
-    other = {**qrels, "q": {"a": 1800, "m": 1000}}
-    assert "tie" not in notes_of(runs, "FAIR(part=columns,irm=nDCG)@1", qrels=other, groups=groups)
-
-
-def test_parts_that_say_the_same_are_shown() -> None:
-    """In every list the relevant document is the one that makes the list fair."""
-    queries = [f"q{i}" for i in range(8)]
-    labels = {f"{q}{d}": "x" if d == "a" else "y" for q in queries for d in "ab"}
-    groups = Membership.from_labels(Attribute("side", ("x", "y")), labels)
-    qrels = {q: {f"{q}b": 1} for q in queries}
-    same = {q: {f"{q}a": 2.0} | ({f"{q}b": 1.0} if i % 2 else {}) for i, q in enumerate(queries)}
-    name = "FAIR(part=columns,irm=nDCG)@2"
-    said = notes_of({"run": er.read_run(same)}, name, qrels=qrels, groups=groups)
-    assert "correlate strongly over the 8 queries (r = 1.00), so they are close to one measurement" in said
-    few = {"run": er.read_run({q: same[q] for q in queries[:4]})}
-    judged = {q: qrels[q] for q in queries[:4]}
-    assert "correlate" not in notes_of(few, name, qrels=judged, groups=groups)
-
-
 def test_relevance_that_looks_at_the_same_groups_is_shown() -> None:
     twice = "alpha_nDCG itself rewards documents of new groups of 'side'"
     assert twice in notes_of({"run": er.read_run(RUN)}, "FAIR@3", qrels=QRELS)

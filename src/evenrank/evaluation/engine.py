@@ -17,7 +17,6 @@ from evenrank.errors import DataError
 from evenrank.evaluation.kernels import Scope, run_kernels, scores_block
 from evenrank.evaluation.notes import (
     common_notes,
-    fair_notes,
     judged_note,
     missing_notes,
     pair_notes,
@@ -111,8 +110,6 @@ def evaluate_prepared(
             said += spelling_notes(ranking, sources, settled, deepest(settled))
         paired = pair_notes(name, ranking.query_ids, sources.against, settled)
         notes[name] = (*first, *paired, *said, *last)
-    for name, hidden in fair_notes(blocks).items():
-        notes[name] += tuple(hidden)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
     judged = any(part.judged_by for measure in wanted for part in measure.parts())

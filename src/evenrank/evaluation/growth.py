@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
 
 POINTS = 20
+UNDEFINED = "undefined as long as no query has what the measure needs"
 
 
 class GrowthPoint(NamedTuple):
@@ -50,35 +51,28 @@ def growth(
                 f"{measure!r} has a value for each query, and growth is of measures that have one value for "
                 "all queries together (Amortised, Gini): leave it out, or see the queries (--view queries)"
             )
-    found = []
+    found: list[GrowthPoint] = []
     for name, ranked in inputs.runs.items():
         queries = list(inputs.queries or (ranked.query_ids if isinstance(ranked, Run) else ()))
         if not queries:
             raise ParameterError(f"{name}: growth follows the queries of one ranking, and this has none")
+        own = []
         for count in np.unique(np.linspace(1, len(queries), min(points, len(queries))).round().astype(int)):
             first = queries[:count]
-            scores = evaluate(inputs.with_runs({name: ranked}), asked, queries=first)
-            for block in scores.blocks:
+            for block in evaluate(inputs.with_runs({name: ranked}), asked, queries=first).blocks:
                 for column, label in enumerate(block.columns):
-                    value = block.aggregate(column)
-                    found.append(GrowthPoint(name, repr(block.measure), label, int(count), first[-1], value))
-    return sorted(
-        found, key=lambda one: (list(inputs.runs).index(one.run), one.measure, one.column, one.queries)
-    )
+                    about = (name, repr(block.measure), label, int(count), first[-1])
+                    own.append(GrowthPoint(*about, block.aggregate(column)))
+        found += sorted(own, key=lambda one: (one.measure, one.column, one.queries))
+    return found
 
 
 def growth_table(rows: list[GrowthPoint]) -> Table:
-    head = ["run", "measure", "queries", "last query", "value"]
-    cells = [
-        (one.run, one.measure + (f" {one.column}" if one.column else ""), one.queries, one.last, one.value)
-        for one in rows
-    ]
-    note = "after the first queries, in their order; undefined as long as no query has what the measure needs"
     return Table.of(
-        head,
-        cells,
+        ["run", "measure", "queries", "last query", "value"],
+        ((one.run, f"{one.measure} {one.column}".rstrip(), *one[3:]) for one in rows),
         words=2,
         title="values over the first queries",
-        notes=[note],
+        notes=[f"after the first queries, in their order; {UNDEFINED}"],
         meaning="Where a value still moves with the last queries, more queries are needed.",
     )

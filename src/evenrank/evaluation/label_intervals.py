@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from evenrank.data.label_error import RankedLabels, drawn, is_uncertain
-from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import InputTypeError, ParameterError
 from evenrank.evaluation import evaluate
@@ -67,7 +66,8 @@ def label_intervals(
             "(--groups NAME=FILE:votes), or error rates of the labels (--groups NAME=FILE:error=RATES)"
         )
     wanted = parse_measures(measures)
-    plain = evaluate(_with_groups(inputs, [group.observed or group for group in inputs.groups]), wanted)
+    observed = tuple(group.observed or group for group in inputs.groups)
+    plain = evaluate(replace(inputs, groups=observed), wanted)
     generator = np.random.default_rng(seed)
     rows = []
     for name, ranking in inputs.runs.items():
@@ -76,15 +76,14 @@ def label_intervals(
         ranked = [None if group.rates is None else RankedLabels.of(ranking, group) for group in inputs.groups]
         rounds = []
         for _ in range(draws):
-            groups = [
-                group if labels is None and not is_uncertain(group)
-                else drawn(group, generator) if labels is None
-                else labels.drawn(generator)
-                for labels, group in zip(ranked, inputs.groups, strict=True)
-            ]  # fmt: skip
-            rounds.append(
-                evaluate(replace(_with_groups(inputs, groups), runs={name: ranking}), wanted).blocks
-            )
+            groups = []
+            for labels, group in zip(ranked, inputs.groups, strict=True):
+                if labels is not None:
+                    groups.append(labels.drawn(generator))
+                else:
+                    groups.append(drawn(group, generator) if is_uncertain(group) else group)
+            one = replace(inputs, groups=tuple(groups), runs={name: ranking})
+            rounds.append(evaluate(one, wanted).blocks)
         own = [block for block in plain.blocks if block.run == name]
         rows += [
             _interval(block, column, found)
@@ -101,17 +100,16 @@ def _interval(plain: ScoresBlock, column: int, rounds: Sequence[ScoresBlock]) ->
     own = plain.interval(column)
     name, value = plain.columns[column], float(estimates.mean()) if len(estimates) else math.nan
     about = (plain.run, repr(plain.measure), name, plain.aggregate(column), own.low, own.high, value)
-    both = [(block.defined(column), block.weights_of(column)) for block in rounds]
-    queries = [(values, weights) for values, weights in both if len(values) > 1]
+    defined = [(block.defined(column), block.weights_of(column)) for block in rounds]
+    queries = [(values, weights) for values, weights in defined if len(values) > 1]
     if len(estimates) < 2 or plain.measure.aggregation != "mean" or not queries:
         return LabelInterval(*about, math.nan, math.nan, math.nan, math.nan)
     between = (1 + 1 / len(estimates)) * float(estimates.var(ddof=1))
     within = float(np.mean([variance_of_mean(*found) for found in queries]))
     fewest = min(effective_number(np.ones(len(x)) if w is None else w) for x, w in queries)
     by_labels = between**0.5 * student_quantile(0.975, len(estimates) - 1)
-    both = (within + between) ** 0.5 * student_quantile(
-        0.975, _degrees(within, between, len(estimates), fewest)
-    )
+    degrees = _degrees(within, between, len(estimates), fewest)
+    both = (within + between) ** 0.5 * student_quantile(0.975, degrees)
     low, high = plain.range_of(plain.defined(column))
     ends = np.clip([value - by_labels, value + by_labels, value - both, value + both], low, high)
     return LabelInterval(*about, *ends.tolist())
@@ -126,29 +124,19 @@ def _degrees(within: float, between: float, rounds: int, queries: float) -> floa
 
 
 def label_table(rows: list[LabelInterval]) -> Table:
-    head = [
-        "run",
-        "measure",
-        "by the labels",
-        "95% over queries",
-        "corrected",
-        "95% over labels",
-        "95% over both",
-    ]
-    cells = [
-        (
-            row.run, row.measure + (f" {row.column}" if row.column else ""), row.plain,
-            Interval(row.plain_low, row.plain_high), row.value, Interval(row.labels_low, row.labels_high),
-            Interval(row.low, row.high),
-        )
-        for row in rows
-    ]  # fmt: skip
+    ends = ("plain_low", "plain_high"), ("labels_low", "labels_high"), ("low", "high")
+    rest = ["by the labels", "95% over queries", "corrected", "95% over labels", "95% over both"]
+    cells = []
+    for row in rows:
+        plain, labels, both = (Interval(getattr(row, low), getattr(row, high)) for low, high in ends)
+        measure = f"{row.measure} {row.column}".rstrip()
+        cells.append((row.run, measure, row.plain, plain, row.value, labels, both))
     note = (
         "by the labels: as if every label were right; corrected: the mean over labels that are drawn by how "
         "likely each value is; over both: the queries could be others as well"
     )
     return Table.of(
-        head,
+        ["run", "measure", *rest],
         cells,
         words=2,
         notes=[note],
@@ -158,7 +146,3 @@ def label_table(rows: list[LabelInterval]) -> Table:
             "the queries do."
         ),
     )
-
-
-def _with_groups(inputs: Inputs, groups: list[Membership]) -> Inputs:
-    return replace(inputs, groups=tuple(groups))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +26,6 @@ from evenrank.inputs.query_weights import unweighted_note
 from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
-from evenrank.measures.fair import FAIR
-from evenrank.measures.fair_parameters import BOTH, COLUMNS
 from evenrank.measures.missing import counted_as
 from evenrank.scores.notes import ScoresNote
 
@@ -363,62 +360,3 @@ def describe_groups(membership: Membership) -> str:
             "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
         )
     return said
-
-
-TIED = 0.0005  # FAIR is the same to three decimals
-APART = 0.01  # a part differs to two
-STRONG = 0.9
-FEW = 5  # queries: a correlation of fewer says nothing
-
-
-def fair_notes(blocks: Sequence[ScoresBlock]) -> dict[str, list[ScoresNote]]:
-    """By run, what one number of FAIR hides: runs that tie in it, and parts that say the same twice."""
-    said: dict[str, list[ScoresNote]] = {}
-    by_measure: dict[FAIR, list[ScoresBlock]] = {}
-    for block in blocks:
-        if isinstance(block.measure, FAIR) and block.measure.part in (BOTH, COLUMNS):
-            by_measure.setdefault(block.measure, []).append(block)
-    for measure, found in by_measure.items():
-        for one, two in itertools.combinations(found, 2):
-            text = _describe_tie(measure, one, two)
-            if text:
-                said.setdefault(one.run, []).append(ScoresNote("fair", text, repr(measure)))
-        for block in found if measure.part == COLUMNS else ():
-            text = _describe_correlation(block)
-            if text:
-                said.setdefault(block.run, []).append(ScoresNote("fair", text, repr(measure)))
-    return said
-
-
-def _describe_tie(measure: FAIR, one: ScoresBlock, two: ScoresBlock) -> str:
-    apart = [one.aggregate(column) - two.aggregate(column) for column in range(one.values.shape[1])]
-    if not np.isfinite(apart).all() or abs(apart[0]) > TIED:
-        return ""
-    who = f"{one.run!r} and {two.run!r} tie"
-    if measure.part == BOTH:
-        if measure.whole or measure.reachable or measure.weight != 0.5:  # it has no such parts
-            return ""
-        shown = replace(measure, part=COLUMNS)
-        return f"{who}; {shown!r} shows whether their utility and fairness differ"
-    if min(abs(apart[1]), abs(apart[2])) < APART:
-        return ""
-    return (
-        f"{who} in FAIR but differ in both parts: utility by {apart[1]:+.3f} and fairness by {apart[2]:+.3f} "
-        f"({one.run!r} minus {two.run!r}); FAIR alone does not tell them apart"
-    )
-
-
-def _describe_correlation(block: ScoresBlock) -> str:
-    from evenrank.stats.correlation import pearson
-
-    defined = (block.status == 0).all(axis=1)
-    utility, fairness = block.values[defined, 1], block.values[defined, 2]
-    if len(utility) < FEW or min(np.ptp(utility), np.ptp(fairness)) == 0:
-        return ""
-    strength = pearson(utility, fairness).value
-    if abs(strength) < STRONG:
-        return ""
-    return (
-        f"utility and fairness correlate strongly over the {len(utility):,} queries "
-        f"(r = {strength:.2f}), so they are close to one measurement, not two"
-    )

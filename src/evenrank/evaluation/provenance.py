@@ -57,26 +57,26 @@ def provenance(
 
 def _values(source: Evidence) -> dict[str, Any]:
     """What the groups are called: signed measures say first against second."""
-    if isinstance(source, MembershipByNeed):
-        return {"values": list(source.attribute.values), "read": source.reading}
-    if isinstance(source, Membership):
-        return {"values": list(source.attribute.values)}
-    if isinstance(source, WordsByNeed):
-        return {"values": list(source.lexicon.groups), "read": source.reading}
-    return {"values": list(source.lexicon.groups)} if isinstance(source, WordCounts) else {}
+    names: tuple[str, ...] = ()
+    if isinstance(source, (Membership, MembershipByNeed)):
+        names = source.attribute.values
+    elif isinstance(source, (WordCounts, WordsByNeed)):
+        names = source.lexicon.groups
+    read = {"read": source.reading} if isinstance(source, (MembershipByNeed, WordsByNeed)) else {}
+    return {"values": list(names), **read} if names else {}
 
 
 def _background_facts(background: Run | DocumentSets | None) -> dict[str, Any] | None:
     if isinstance(background, DocumentSets):
         ids = background.doc_ids.array()
-        digest = fingerprint_columns((), background.offsets, ids)
-        return {"sha256": digest, "documents": len(ids)}
+        return {"sha256": fingerprint_columns((), background.offsets, ids), "documents": len(ids)}
     return None if background is None else _run_facts(background)
 
 
 def _run_facts(run: Run | RunSet) -> dict[str, Any]:
-    read = {"reads_judgements": True} if run.reads_judgements else {}
+    facts: dict[str, Any] = {"sha256": run.fingerprint}
     if isinstance(run, RunSet):
-        ties = run.runs[0].ties
-        return {"sha256": run.fingerprint, "rankings": len(run), "ties": ties, "source": None, **read}
-    return {"sha256": run.fingerprint, "ties": run.ties, "source": run.source, **read}
+        facts |= {"rankings": len(run), "ties": run.runs[0].ties, "source": None}
+    else:
+        facts |= {"ties": run.ties, "source": run.source}
+    return facts | ({"reads_judgements": True} if run.reads_judgements else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from evenrank.data.runset import RunSet
 from evenrank.errors import MissingEvidenceError
 from evenrank.evaluation.kernels import Scope, run_kernels, scores_block
 from evenrank.evidence.align import OF_THE_RUN, Sources, align_each, split_needs
-from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import places_among
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Measure
@@ -53,8 +52,10 @@ def evaluate_each(
     for begin in range(0, len(members), together):
         some = members[begin : begin + together]
         aligned = align_each(some, queries, needs, sources, depth)
-        if not _has_evidence(aligned, blocks.get("ranked", set()), len(some), own):
-            return None
+        for name in blocks.get("ranked", set()) - OF_THE_RUN - JUDGEMENTS:  # each ranking must have some
+            known = (aligned.ranked.known(name) & aligned.ranked.mask).reshape(len(some), -1)
+            if name in own or not known.any(axis=1).all():
+                return None
         for scope, alike in measures.items():
             rows = np.arange(len(aligned)).reshape(len(some), -1)
             chosen = aligned if scope.rows is None else aligned.select(rows[:, scope.rows].ravel())
@@ -64,32 +65,20 @@ def evaluate_each(
                     check_missing(part, chosen.cut(part.depth), repeated, RunSet(tuple(some)))
             except MissingEvidenceError:
                 return None
+            size = len(scope.query_ids)
             for measure, results in run_kernels(alike, chosen).items():
-                parts[measure] += _split(scores_block(measure, repeated, results), scope.query_ids)
+                every = scores_block(measure, repeated, results)
+                for first in range(0, len(repeated), size):
+                    cut = slice(first, first + size)
+                    part = replace(
+                        every,
+                        query_ids=scope.query_ids,
+                        values=every.values[cut],
+                        status=every.status[cut],
+                        unlabelled=None if every.unlabelled is None else every.unlabelled[cut],
+                    )
+                    parts[measure].append(part)
     return parts
-
-
-def _has_evidence(aligned: RankedEvidence, names: set[str], rankings: int, own: frozenset[str]) -> bool:
-    """Whether each of the rankings has documents with each kind of evidence."""
-    for name in names - OF_THE_RUN - JUDGEMENTS:
-        known = aligned.ranked.known(name) & aligned.ranked.mask
-        if name in own or not known.reshape(rankings, -1).any(axis=1).all():
-            return False
-    return True
-
-
-def _split(block: ScoresBlock, queries: tuple[str, ...]) -> Iterator[ScoresBlock]:
-    """The values of each ranking."""
-    for begin in range(0, len(block.query_ids), len(queries)):
-        rows = slice(begin, begin + len(queries))
-        without = None if block.unlabelled is None else block.unlabelled[rows]
-        yield replace(
-            block,
-            query_ids=queries,
-            values=block.values[rows],
-            status=block.status[rows],
-            unlabelled=without,
-        )
 
 
 def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBlock:
@@ -103,7 +92,14 @@ def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBloc
     lists = {ids: places_among(first.query_ids, ids) >= 0 for ids in {run.query_ids for run in runs.runs}}
     own = np.stack([lists[run.query_ids] for run in runs.runs])  # (S, Q)
     counts = (own | ~own.any(axis=0))[:, :, None]  # (S, Q, 1)
-    codes = np.stack([_codes(part, reasons) for part in parts])  # (S, Q, C)
+    codes = np.stack(
+        [
+            part.status
+            if list(part.reasons) == reasons
+            else np.array([reasons.index(reason) for reason in part.reasons], np.int16)[part.status]
+            for part in parts
+        ]
+    )  # (S, Q, C)
     valued = counts & (codes <= 1)
     values = np.where(valued, np.stack([part.values for part in parts]), 0.0)
     total = np.cumsum(values, axis=0)[-1] + 0.0  # in the order of the rankings
@@ -122,13 +118,6 @@ def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBloc
         shares=shares,
         unlabelled=np.logical_and.reduce(without) if without else None,
     )
-
-
-def _codes(part: ScoresBlock, reasons: list[str]) -> Int16s:
-    """The status of a block by the number of its reason among these."""
-    if list(part.reasons) == reasons:
-        return part.status
-    return np.array([reasons.index(reason) for reason in part.reasons], dtype=np.int16)[part.status]
 
 
 def mean_of_defined(total: Floats, defined: Floats, status: Int16s) -> tuple[Floats, Int16s]:

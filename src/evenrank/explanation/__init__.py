@@ -15,7 +15,7 @@ from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
-from evenrank.explanation.best import best_order, goal_of, ideal_list
+from evenrank.explanation.best import BETTER, best_order, ideal_list
 from evenrank.explanation.documents import known_documents
 from evenrank.explanation.explanation import BestOrder, Explanation, RankedDocument
 from evenrank.explanation.trial import MeasuredList, changes_without, contributions, counting_rows
@@ -116,7 +116,7 @@ def _explained(
         changes, why = _changes(trial, counting[counting < shown], own)
         notes.append(why)
     best = None
-    if goal_of(wanted.direction) is None:
+    if wanted.direction not in BETTER:
         notes.append(f"no order is best: {wanted.direction.value}")
     elif statuses == [OK]:
         best = best_order(trial, counting)

@@ -29,6 +29,7 @@ from evenrank.measures.relevance import RBP, P, R, nDCG
 # sums of a document's own value times a weight that does not rise with the rank: sorting is best
 SORTABLE: tuple[type[Measure], ...] = (FaiRR, NFaiRR, nDCG, RBP, P, R, D_nDCG)
 
+BETTER = (Direction.HIGHER, Direction.LOWER, Direction.SIGNED)  # some values are better than others
 TRIED_WHOLE = 8  # so many documents have few enough orders to try them all
 NUMBERS = 20_000_000  # ranks looked at in one search
 NUMBERS_ELSEWHERE = 200_000  # the same where another tool computes, which is slower
@@ -50,37 +51,42 @@ class FoundOrder(NamedTuple):
     how: str
 
 
-def goal_of(direction: Direction) -> Callable[[Floats], Floats] | None:
-    """What to make large, None where no value is better than another."""
-    if direction is Direction.HIGHER:
-        return lambda values: values
-    if direction is Direction.LOWER:
-        return lambda values: -values
-    return (lambda values: -np.abs(values)) if direction is Direction.SIGNED else None
-
-
 def best_order(trial: MeasuredList, rows: Int64s) -> FoundOrder | None:
     """The best order of these documents of the list. None where no value is better than another."""
-    goal = goal_of(trial.measure.direction)
-    if goal is None or not len(rows):
+    measure, ranked = trial.measure, trial.evidence.ranked
+    if measure.direction not in BETTER or not len(rows):
         return None
-    below = np.array([], dtype=np.int64)
-    numbers = NUMBERS
-    elsewhere = isinstance(trial.measure, Delegated)
-    if elsewhere or trial.measure.looks_below_cutoff:  # what lies below the cut-off may matter to it
-        below = np.setdiff1d(np.arange(trial.evidence.ranked.depth), rows)
-        numbers = NUMBERS_ELSEWHERE if elsewhere else NUMBERS
-    search = _Search(trial, goal, below, numbers)
-    if type(trial.measure) in SORTABLE:
-        return search.found(by_own_value(trial, rows), True, "documents sorted by their own value")
-    if isinstance(trial.measure, DUO) and trial.measure.axes == 1:  # that spreads opinions most at every rank
-        polarity = np.asarray(trial.evidence.ranked["polarity"], dtype=np.float64)
+    elsewhere = isinstance(measure, Delegated)
+    below = rows[:0]  # what lies below the cut-off and may matter
+    if elsewhere or measure.looks_below_cutoff:
+        below = np.setdiff1d(np.arange(ranked.depth), rows)
+
+    def values(lists: Int64s) -> Floats:
+        """(B,): of the lists, each with what stays below it."""
+        rest = np.broadcast_to(below, (len(lists), len(below)))
+        return trial.values(np.concatenate([lists, rest], axis=1))[:, 0]
+
+    def goals(lists: Int64s) -> Floats:
+        found: Floats = measure.goodness(values(lists))  # type: ignore[arg-type, assignment]
+        return np.nan_to_num(found, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+    lists_left = (NUMBERS_ELSEWHERE if elsewhere else NUMBERS) // (len(rows) + len(below))
+    if type(measure) in SORTABLE:
+        order, exact, how = by_own_value(trial, rows), True, "documents sorted by their own value"
+    elif isinstance(measure, DUO) and measure.axes == 1:  # the order that spreads opinions most at every rank
+        polarity = np.asarray(ranked["polarity"], dtype=np.float64)
         scores = polarity.reshape(*polarity.shape[:2], -1)[:, rows, 0]  # (1, N)
-        (order,) = balanced_order(scores, np.array([len(rows)]), center=trial.measure.center)
-        return search.found(rows[order], True, "the most balanced order")
-    if len(rows) <= TRIED_WHOLE and math.factorial(len(rows)) * (len(rows) + len(below)) <= numbers:
-        return search.all_orders(rows)
-    return search.swaps(rows)
+        (places,) = balanced_order(scores, np.array([len(rows)]), center=measure.center)
+        order, exact, how = rows[places], True, "the most balanced order"
+    elif len(rows) <= TRIED_WHOLE and math.factorial(len(rows)) <= lists_left:
+        orders = np.array(list(itertools.permutations(rows.tolist())), dtype=np.int64)
+        found = goals(orders)
+        # the first of equals is the one nearest to the order now
+        order = orders[int(np.argmax(found >= found.max() - TOLERANCE))]
+        exact, how = True, f"all {len(orders):,} orders tried"
+    else:
+        (order, how), exact = _by_swaps(goals, rows, lists_left), False
+    return FoundOrder(order, float(values(order[None, :])[0]), exact, how)
 
 
 def by_own_value(trial: MeasuredList, rows: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Int64s:
@@ -89,53 +95,25 @@ def by_own_value(trial: MeasuredList, rows: Int64s, gathered: Mapping[str, Gathe
     return rows[np.argsort(-np.nan_to_num(own, nan=-np.inf), kind="stable")]
 
 
-class _Search:
-    def __init__(
-        self, trial: MeasuredList, goal: Callable[[Floats], Floats], below: Int64s, numbers: int
-    ) -> None:
-        self._trial = trial
-        self._goal = goal
-        self._below = below
-        self._left = numbers
-
-    def _goals(self, lists: Int64s) -> Floats:
-        self._left -= lists.size + len(lists) * len(self._below)
-        return np.nan_to_num(self._goal(self._values(lists)), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-
-    def _values(self, lists: Int64s) -> Floats:
-        """(B,): of the lists, each with what stays below it."""
-        below = np.broadcast_to(self._below, (len(lists), len(self._below)))
-        return self._trial.values(np.concatenate([lists, below], axis=1))[:, 0]
-
-    def found(self, rows: Int64s, exact: bool, how: str) -> FoundOrder:
-        return FoundOrder(rows, float(self._values(rows[None, :])[0]), exact, how)
-
-    def all_orders(self, rows: Int64s) -> FoundOrder:
-        orders = np.array(list(itertools.permutations(rows.tolist())), dtype=np.int64)
-        goals = self._goals(orders)
-        # the first of equals is the one nearest to the order now
-        pick = int(np.argmax(goals >= goals.max() - TOLERANCE))
-        return self.found(orders[pick], True, f"all {len(orders):,} orders tried")
-
-    def swaps(self, rows: Int64s) -> FoundOrder:
-        """Rank by rank take the best swap with a lower rank, and again until no swap is better."""
-        order = np.array(rows)
-        best = float(self._goals(order[None, :])[0])
-        while True:
-            before = best
-            for place in range(len(order) - 1):
-                others = np.arange(place + 1, len(order))
-                lists = np.tile(order, (len(others), 1))
-                lists[:, place] = order[others]
-                lists[np.arange(len(others)), others] = order[place]
-                goals = self._goals(lists)
-                pick = int(np.argmax(goals))
-                if goals[pick] > best + TOLERANCE:
-                    order, best = lists[pick], float(goals[pick])
-                if self._left <= 0:
-                    return self.found(order, False, "a search that was stopped: there may be better ones")
-            if best <= before + TOLERANCE:
-                return self.found(order, False, "a search: no swap of two documents is better")
+def _by_swaps(goals: Callable[[Int64s], Floats], rows: Int64s, lists_left: int) -> tuple[Int64s, str]:
+    """Rank by rank take the best swap with a lower rank, and again until no swap is better."""
+    order = rows
+    best, before = float(goals(order[None, :])[0]), -math.inf
+    while best > before + TOLERANCE:
+        before = best
+        for place in range(len(order) - 1):
+            others = np.arange(place + 1, len(order))
+            lists = np.tile(order, (len(others), 1))
+            lists[:, place] = order[others]
+            lists[np.arange(len(others)), others] = order[place]
+            found = goals(lists)
+            pick = int(np.argmax(found))
+            if found[pick] > best + TOLERANCE:
+                order, best = lists[pick], float(found[pick])
+            lists_left -= len(lists)
+            if lists_left <= 0:
+                return order, "a search that was stopped: there may be better ones"
+    return order, "a search: no swap of two documents is better"
 
 
 def ideal_list(trial: MeasuredList, sources: Sources, query: str) -> Ideal | None:

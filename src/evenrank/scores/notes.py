@@ -26,7 +26,6 @@ CHANGES_READING = {
     "intents": True,
     "sides": True,  # which side a sign is
     "weights": True,
-    "fair": True,  # what one number of FAIR hides
     "gap": True,  # between categories of queries
     "measure": True,  # what the kernel of a measure has to say
     "joined": True,  # scores of several evaluations

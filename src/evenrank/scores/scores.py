@@ -18,7 +18,7 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.measures import Measure, parse_measure
 from evenrank.measures.base import EXTREMES
 from evenrank.measures.missing import without_missing
-from evenrank.scores.names import MeasureNames, checked_labels, measure_names
+from evenrank.scores.names import MeasureNames, checked_labels, full_name, measure_names
 from evenrank.stats.intervals import (
     INFINITE_VALUE,
     ONE_VALUE,
@@ -113,6 +113,47 @@ class ScoresBlock:
             weights = self.weights_of(column)
             return mean_interval(values, self.range_of(values), level=level, weights=weights)
         return resampled_interval(values, self.measure.aggregate, level=level, resamples=resamples, seed=seed)
+
+    def summary(self, column: int) -> SummaryRow:
+        counts = np.bincount(self.status[:, column], minlength=len(self.reasons)).tolist()
+        why = zip(self.reasons[2:], counts[2:], strict=True)
+        found, weights, counted = self.interval(column), self.weights_of(column), self.status[:, column] == 0
+        count = counts[0] if weights is None else round(effective_number(weights))
+        return SummaryRow(
+            run=self.run,
+            measure=repr(self.measure),
+            column=self.columns[column],
+            value=self.aggregate(column),
+            low=found.low,
+            high=found.high,
+            queries=len(self.query_ids),
+            defined=counts[0],
+            infinite=counts[1],
+            undefined={reason: number for reason, number in why if number},
+            aggregation=self.measure.aggregation,
+            direction=self.measure.direction.value,
+            interval_note=interval_note(found, count, self.range_of(self.defined(column))),
+            unlabelled=0 if self.unlabelled is None else int((self.unlabelled & counted).sum()),
+        )
+
+    def place_of(self, column: str | None) -> int:
+        """The place of the column of this name; None stands for the only one."""
+        names = ", ".join(self.columns)
+        if column is None and len(self.columns) > 1:
+            raise ParameterError(f"{self.measure!r} has several columns: name one of {names}")
+        if column is not None and column not in self.columns:
+            raise UnknownNameError(f"{self.measure!r} has no column {column!r}; it has {names}")
+        return 0 if column is None else self.columns.index(column)
+
+    def same_as(self, other: ScoresBlock) -> bool:
+        """Whether values and reasons are the same, for the same run, measure and queries."""
+        words, others = ([one.reasons[code] for code in one.status.ravel()] for one in (self, other))
+        return (
+            (self.run, self.measure, self.query_ids, self.columns)
+            == (other.run, other.measure, other.query_ids, other.columns)
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and words == others
+        )
 
 
 def aggregated(measure: Measure, values: npt.NDArray[np.float64], infinite: npt.NDArray[np.float64]) -> float:
@@ -229,7 +270,7 @@ class Scores:
     def mean(self, measure: str | Measure, run: str | None = None, column: str | None = None) -> float:
         """The aggregate over queries, which is the mean unless the measure says otherwise."""
         block = self.block(measure, run)
-        return block.aggregate(_column_index(block, column))
+        return block.aggregate(block.place_of(column))
 
     def interval(
         self,
@@ -246,67 +287,33 @@ class Scores:
         ``resamples`` and ``seed`` are for a measure whose aggregate is not the mean, which is resampled.
         """
         block = self.block(measure, run)
-        found = block.interval(_column_index(block, column), level=level, resamples=resamples, seed=seed)
+        found = block.interval(block.place_of(column), level=level, resamples=resamples, seed=seed)
         return found.low, found.high
-
-    @cached_property
-    def _summary(self) -> tuple[SummaryRow, ...]:
-        rows = []
-        for block in self.blocks:
-            for index, column in enumerate(block.columns):
-                counts = np.bincount(block.status[:, index], minlength=len(block.reasons))
-                found = block.interval(index)
-                counted = block.status[:, index] == 0
-                weights = block.weights_of(index)
-                count = int(counts[0]) if weights is None else round(effective_number(weights))
-                rows.append(
-                    SummaryRow(
-                        run=block.run,
-                        measure=repr(block.measure),
-                        column=column,
-                        value=block.aggregate(index),
-                        low=found.low,
-                        high=found.high,
-                        queries=len(block.query_ids),
-                        defined=int(counts[0]),
-                        infinite=int(counts[1]),
-                        undefined={
-                            reason: int(count)
-                            for reason, count in zip(block.reasons[2:], counts[2:], strict=True)
-                            if count
-                        },
-                        aggregation=block.measure.aggregation,
-                        direction=block.measure.direction.value,
-                        interval_note=interval_note(found, count, block.range_of(block.defined(index))),
-                        unlabelled=0 if block.unlabelled is None else int((block.unlabelled & counted).sum()),
-                    )
-                )
-        return tuple(rows)
 
     def summary(self) -> tuple[SummaryRow, ...]:
         """A row for each run, measure and column: aggregate, 95% interval, how many queries count."""
         return self._summary
 
+    @cached_property
+    def _summary(self) -> tuple[SummaryRow, ...]:
+        return tuple(block.summary(column) for block in self.blocks for column in range(len(block.columns)))
+
     def per_query(self) -> pa.Table:
         """All values, long: ``run, query, measure, column, value, status``."""
+        if not self.blocks:
+            raise DataError("there are no scores")
         parts = []
         for block in self.blocks:
             queries, columns = len(block.query_ids), len(block.columns)
-            parts.append(
-                pa.table(
-                    {
-                        "run": [block.run] * (queries * columns),
-                        "query": [query for query in block.query_ids for _ in range(columns)],
-                        "measure": [repr(block.measure)] * (queries * columns),
-                        "column": list(block.columns) * queries,
-                        "value": block.values.ravel(),
-                        "status": [block.reasons[code] for code in block.status.ravel().tolist()],
-                    },
-                    _PER_QUERY,
-                )
+            cells = (
+                [block.run] * (queries * columns),
+                [query for query in block.query_ids for _ in range(columns)],
+                [repr(block.measure)] * (queries * columns),
+                list(block.columns) * queries,
+                block.values.ravel(),
+                [block.reasons[code] for code in block.status.ravel().tolist()],
             )
-        if not parts:
-            raise DataError("there are no scores")
+            parts.append(pa.table(dict(zip(VALUE_FIELDS, cells, strict=True)), _PER_QUERY))
         return pa.concat_tables(parts)
 
     def to_polars(self) -> polars.DataFrame:
@@ -320,9 +327,8 @@ class Scores:
         out: dict[str, dict[str, dict[str, float]]] = {}
         for block in self.blocks:
             for index, column in enumerate(block.columns):
-                name = repr(block.measure) + (f"[{column}]" if column else "")
                 values = dict(zip(block.query_ids, block.values[:, index].tolist(), strict=True))
-                out.setdefault(block.run, {})[name] = values
+                out.setdefault(block.run, {})[full_name(repr(block.measure), column)] = values
         return out
 
     def by(self, categories: Mapping[str, str | Iterable[str]]) -> Scores:
@@ -389,30 +395,7 @@ class Scores:
         """Same values and reasons for the same runs, measures and queries."""
         if not isinstance(other, Scores):
             return NotImplemented
-        return len(self.blocks) == len(other.blocks) and all(map(_same_block, self.blocks, other.blocks))
+        pairs = zip(self.blocks, other.blocks, strict=False)
+        return len(self.blocks) == len(other.blocks) and all(one.same_as(two) for one, two in pairs)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _same_block(one: ScoresBlock, two: ScoresBlock) -> bool:
-    return (
-        (one.run, one.measure, one.query_ids, one.columns)
-        == (two.run, two.measure, two.query_ids, two.columns)
-        and np.array_equal(one.values, two.values, equal_nan=True)
-        and _words(one) == _words(two)
-    )
-
-
-def _words(block: ScoresBlock) -> list[str]:
-    return [block.reasons[code] for code in block.status.ravel().tolist()]
-
-
-def _column_index(block: ScoresBlock, column: str | None) -> int:
-    names: Sequence[str] = block.columns
-    if column is None:
-        if len(names) > 1:
-            raise ParameterError(f"{block.measure!r} has several columns: name one of {', '.join(names)}")
-        return 0
-    if column not in names:
-        raise UnknownNameError(f"{block.measure!r} has no column {column!r}; it has {', '.join(names)}")
-    return list(names).index(column)
