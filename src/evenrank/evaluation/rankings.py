@@ -70,14 +70,14 @@ def evaluate_each(
                 every = scores_block(measure, repeated, results)
                 for first in range(0, len(repeated), size):
                     cut = slice(first, first + size)
-                    part = replace(
+                    of_one = replace(
                         every,
                         query_ids=scope.query_ids,
                         values=every.values[cut],
                         status=every.status[cut],
                         unlabelled=None if every.unlabelled is None else every.unlabelled[cut],
                     )
-                    parts[measure].append(part)
+                    parts[measure].append(of_one)
     return parts
 
 
