@@ -117,3 +117,13 @@ def test_comparison_gate_and_report_agree_with_the_audit(demo: Path, evenrank: E
     assert evenrank("report").code == 0
     page = (demo / "report.html").read_text(encoding="utf-8")
     assert page.index("51%") < page.index("37%") < page.index("<svg")
+
+
+def test_messages_beside_a_comparison_are_few_and_fit(demo: Path, evenrank: Evenrank) -> None:
+    """What changes no reading is counted; --notes has it, the groups for one."""
+    lines = evenrank("compare").err.splitlines()
+    assert len(lines) <= 4
+    assert max(map(len, lines)) <= 80
+    assert "groups of" not in "".join(lines)
+    assert lines[-1].endswith("note: --notes")
+    assert "groups of 'author'" in evenrank("compare", "--notes").err

@@ -39,7 +39,9 @@ def run_kernels(measures: Sequence[Measure], aligned: RankedEvidence) -> dict[Me
     for measure in results:
         if measure.over_queries:
             results[measure].append(_check_result(measure, measure.evaluate(aligned.cut(measure.depth)), 1))
-    size = min((_queries_at_once(measure, aligned.cut(measure.depth)) for measure in by_query), default=1)
+    looked_at = ((measure, aligned.cut(measure.depth)) for measure in by_query)
+    sizes = (lists_at_once(one, cut, cut.ranked.depth, _NUMBERS_AT_ONCE) for one, cut in looked_at)
+    size = min(sizes, default=1)
     for begin in range(0, max(1, len(aligned)) if by_query else 0, size):
         end = min(begin + size, len(aligned))
         block = aligned if size >= len(aligned) else aligned.select(np.arange(begin, end))
@@ -49,17 +51,11 @@ def run_kernels(measures: Sequence[Measure], aligned: RankedEvidence) -> dict[Me
     return results
 
 
-def _queries_at_once(measure: Measure, evidence: RankedEvidence) -> int:
-    """So many queries that no dense array grows beyond a fixed size."""
-    blocks = split_needs(measure.needs)
-    names = sorted(set().union(*blocks.values()))
-    longest = max(
-        [
-            evidence.ranked.depth,
-            *(int(r.counts.max(initial=0)) for r in evidence.reference.values() if not r.shared),
-        ]
-    )
-    return max(1, _NUMBERS_AT_ONCE // max(1, longest * dense_width(evidence, names)))
+def lists_at_once(measure: Measure, evidence: RankedEvidence, length: int, numbers: int) -> int:
+    """So many lists of this length that no dense array has more than so many numbers."""
+    names = sorted(set().union(*split_needs(measure.needs).values()))
+    sizes = (int(r.counts.max(initial=0)) for r in evidence.reference.values() if not r.shared)
+    return max(1, numbers // (max([length, 1, *sizes]) * dense_width(evidence, names)))
 
 
 def _check_result(measure: Measure, result: Any, queries: int) -> Result:

@@ -10,7 +10,8 @@ import numpy as np
 from evenrank.arrays import Floats, Int64s
 from evenrank.data.evidence_source import Gathered
 from evenrank.data.run import Run
-from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, dense_width
+from evenrank.evaluation.kernels import lists_at_once
+from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.inputs.missing import check_missing
 from evenrank.measures import Delegated, Measure, WeightedSum
 from evenrank.measures.combined import CombinedMeasure
@@ -32,7 +33,7 @@ class MeasuredList:
     def values(self, lists: Int64s, gathered: Mapping[str, Gathered] | None = None) -> Floats:
         """(B, C): the value of each of the lists (B, K), -1 being no document; NaN where it is undefined."""
         source = self.evidence.ranked.gathered if gathered is None else gathered
-        size = self._lists_at_once(lists.shape[1])
+        size = lists_at_once(self.measure, self.evidence, lists.shape[1], NUMBERS_AT_ONCE)
         return np.concatenate(
             [self._values(lists[begin : begin + size], source) for begin in range(0, len(lists), size)]
         )
@@ -41,12 +42,6 @@ class MeasuredList:
         bare = self.evidence.cut(0)  # its own list is not needed, and copies of a long one are large
         copies = bare.select(np.zeros(len(lists), dtype=np.int64))
         return _values(self.measure, replace(copies, ranked=Ranked(lists, gathered)))
-
-    def _lists_at_once(self, length: int) -> int:
-        references = self.evidence.reference.values()
-        longest = max([length, 1, *(int(r.counts.max(initial=0)) for r in references if not r.shared)])
-        names = sorted({need.partition(".")[2] for need in self.measure.needs})
-        return max(1, NUMBERS_AT_ONCE // (longest * dense_width(self.evidence, names)))
 
 
 def cutoff_of(measure: Measure) -> int | None:

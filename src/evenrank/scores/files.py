@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +20,7 @@ import pyarrow.parquet
 
 from evenrank.errors import DataError, EvenrankError, InputTypeError, ParameterError, Problem
 from evenrank.io.atomic import atomic_write
-from evenrank.io.source import Source, as_source
+from evenrank.io.source import SUFFIXES, Source, as_source, guess_format
 from evenrank.io.table_files import decoded, delimited_rows, json_rows
 from evenrank.measures import Measure, parse_measure
 from evenrank.scores.notes import ScoresNote
@@ -37,11 +36,7 @@ READ = ("jsonl", "csv", "tsv", "parquet")
 TABLES = ("latex", "markdown")
 WRITTEN = (*READ, *TABLES)
 
-_FORMAT_OF_SUFFIX = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
-    ".pq": "parquet", ".tex": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown",
-}  # fmt: skip
-_PACKED = (".gz", ".zst")
+_OTHER_SUFFIXES = {".tex": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown"}
 _INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
 
 FilePath = str | PathLike[str]
@@ -52,12 +47,11 @@ def file_format(path: FilePath, format: str | None, known: tuple[str, ...]) -> s
     if not isinstance(path, (str, PathLike)):
         raise InputTypeError(f"a path is a str or a Path, got {type(path).__name__}")
     if format is None:
-        name = Path(path)
-        name = name.with_suffix("") if name.suffix.lower() in _PACKED else name
-        format = _FORMAT_OF_SUFFIX.get(name.suffix.lower())
+        format = guess_format(path, _OTHER_SUFFIXES)
         if format not in known:
-            suffixes = [ending for ending, meant in _FORMAT_OF_SUFFIX.items() if meant in known]
-            raise ParameterError(f"{fspath(path)}: the name must end in {', '.join(suffixes)}")
+            others = [suffix for suffix, form in _OTHER_SUFFIXES.items() if form in known]
+            named = [*(suffix for form in known for suffix in SUFFIXES.get(form, ())), *others]
+            raise ParameterError(f"{fspath(path)}: the name must end in {', '.join(named)}")
     if format not in known:
         raise ParameterError(f"format must be one of {', '.join(known)}, got {format!r}")
     return format

@@ -104,16 +104,16 @@ def known_labels(
     With ``strict`` a label of any other measure is an error.
     """
     columns: dict[Measure, tuple[str, ...]] = dict.fromkeys(measures, ())
-    found: dict[str, str] = {}
-    for key, label in given.items():
+
+    def renames(key: str, label: str) -> bool:
         try:
-            _renamed(columns, key.partition("[")[0], label)
+            return bool(_renamed(columns, key.partition("[")[0], label))
         except UnknownNameError:
             if strict:
                 raise
-            continue
-        found[key] = label
-    return found
+            return False
+
+    return {key: label for key, label in given.items() if renames(key, label)}
 
 
 def _renamed(columns: Mapping[Measure, tuple[str, ...]], key: str, label: str) -> dict[str, str]:

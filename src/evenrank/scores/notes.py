@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.errors import counted
@@ -84,7 +84,15 @@ def note_lines(
     runs share but for its numbers is one line. Another line counts the others, and says how to get them
     (``rest``). ``everywhere`` stands for all runs where there are several; without it nothing does.
     """
-    lines = list(_lines(scores))
+    named = scores.names.of
+    lines = list(
+        _lines(
+            {
+                run: [note._replace(measure=note.measure and named(note.measure)) for note in notes]
+                for run, notes in scores.notes_by_run.items()
+            }
+        )
+    )
     if all_notes:
         plain = [_worded(line, scores, everywhere) for line in lines if line.note.kind != "computed"]
         became = [_worded(line, scores, "") for line in lines if line.note.kind == "computed"]
@@ -104,12 +112,13 @@ def note_lines(
     return shown[:limit] + ([f"{counted(left, what, what + 's')}: {rest}"] if left else [])
 
 
-def _lines(scores: Scores) -> Iterator[_NoteLine]:
-    found: dict[ScoresNote, dict[str, list[str]]] = {}  # without its measure -> run -> measures
-    for run, notes in scores.notes_by_run.items():
+def _lines(notes_by_run: Mapping[str, Iterable[ScoresNote]]) -> Iterator[_NoteLine]:
+    """Each note once, with the runs that have it of the same measures."""
+    found: dict[ScoresNote, dict[str, dict[str, None]]] = {}  # without its measure -> run -> measures
+    for run, notes in notes_by_run.items():
         for note in notes:
-            measures = found.setdefault(note._replace(measure=""), {}).setdefault(run, [])
-            measures += [scores.names.of(note.measure)] if note.measure else []
+            measures = found.setdefault(note._replace(measure=""), {}).setdefault(run, {})
+            measures |= {note.measure: None} if note.measure else {}
     for note, by_run in found.items():
         runs_of: dict[str, list[str]] = {}
         for run, measures in by_run.items():
@@ -131,15 +140,12 @@ def remarks(
     ``limit`` is for the notes of the evaluation, which may be many. Without ``bounds`` the table says itself
     what reads the judgements.
     """
-    said: dict[tuple[str, str], list[str]] = {}  # what is said of which run -> measures
-    largest = largest_columns(scores)
-    rows = scores.summary()
+    largest, rows = largest_columns(scores), scores.summary()
+    said: dict[str, list[ScoresNote]] = {}
     for row in rows:
         name = scores.names.of(row.measure, "" if row.measure in largest else row.column)
-        for what in _row_notes(row):
-            measures = said.setdefault((what, row.run), [])
-            measures += [] if name in measures else [name]
-    lines = _by_measures(said, scores.runs)
+        said.setdefault(row.run, []).extend(ScoresNote("measure", what, name) for what in _row_notes(row))
+    lines = [_worded(line, scores, "") for line in _lines(said)]
     lines += [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
     lines += informed_notes(scores) if bounds else []
     if notes:
@@ -148,18 +154,6 @@ def remarks(
     directions = dict.fromkeys(row.direction for row in rows)
     signs = [f"{arrow(direction)} {direction}" for direction in directions if arrow(direction)]
     return lines + scores.names.notes() + signs
-
-
-def _by_measures(said: dict[tuple[str, str], list[str]], runs: tuple[str, ...]) -> list[str]:
-    """``runs: measures: what``; runs are left out where it is about all of them."""
-    found: dict[str, dict[str, list[str]]] = {}  # what -> measures -> runs
-    for (what, run), measures in said.items():
-        found.setdefault(what, {}).setdefault(", ".join(measures), []).append(run)
-    return [
-        f"{'' if len(those) == len(runs) else ', '.join(those) + ': '}{measures}: {what}"
-        for what, by_measures in found.items()
-        for measures, those in by_measures.items()
-    ]
 
 
 def informed_notes(scores: Scores) -> list[str]:
