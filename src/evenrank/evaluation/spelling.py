@@ -28,7 +28,11 @@ def folded(texts: pa.Array) -> pa.Array:
     True
     """
     same = pc.utf8_normalize(pc.utf8_lower(pc.utf8_normalize(texts, "NFC")), "NFC")
-    return pc.replace_substring_regex(pc.utf8_trim_whitespace(same), r"^0*([0-9]+?)(\.0*)?$", r"\1")
+    same = pc.utf8_trim_whitespace(same)
+    if pc.any(pc.match_substring(same, ".")).as_py():
+        same = pc.replace_substring_regex(same, r"^([0-9]+)\.0*$", r"\1")
+    bare = pc.ascii_ltrim(same, characters="0")
+    return pc.if_else(pc.ascii_is_decimal(same), pc.if_else(pc.equal(bare, ""), "0", bare), same)
 
 
 def alike_values(values: Iterable[str]) -> list[list[str]]:
