@@ -22,11 +22,11 @@ from evenrank.evaluation.notes import (
     pair_notes,
     query_notes,
     share_notes,
-    spelling_notes,
     tie_note,
 )
 from evenrank.evaluation.provenance import provenance
 from evenrank.evaluation.rankings import evaluate_each, mean_over_rankings
+from evenrank.evaluation.spelling import spelling_notes
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.foresight import foresee
@@ -108,7 +108,9 @@ def evaluate_prepared(
             more.append(replace(found[one], run=name, measure=asked))
         if isinstance(ranking, Run):
             said += spelling_notes(ranking, sources, settled, deepest(settled))
-        paired = pair_notes(name, ranking.query_ids, sources.against, settled)
+        paired = []
+        if sources.against is not None and any("against." in need for one in settled for need in one.needs):
+            paired = pair_notes(name, ranking.query_ids, sources.against)
         notes[name] = (*first, *paired, *said, *last)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)

@@ -17,7 +17,7 @@ from evenrank.data.polarity import Polarity
 from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, MissingEvidenceError, counted, few
-from evenrank.evaluation.spelling import alike_values, describe_alike_documents, describe_alike_queries
+from evenrank.evaluation.spelling import alike_values, describe_alike_queries
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
@@ -89,12 +89,8 @@ def _about_queries(ids: Sequence[str], what: str) -> list[ScoresNote]:
     return [ScoresNote("queries", text, about=what)] if ids else []
 
 
-def pair_notes(
-    run: str, own: Sequence[str], other: Run | None, measures: Sequence[Measure]
-) -> list[ScoresNote]:
+def pair_notes(run: str, own: Sequence[str], other: Run) -> list[ScoresNote]:
     """What the second run of a pair has and the first has not. Nothing in common is an error."""
-    if other is None or not any("against" in split_needs(measure.needs) for measure in measures):
-        return []
     others = without(other.query_ids, own)
     if len(others) == len(other):
         raise DataError(
@@ -106,8 +102,10 @@ def pair_notes(
 
 def share_notes(block: ScoresBlock, rankings: int) -> list[ScoresNote]:
     """For how many queries some of their rankings have no value, and what share of them has one."""
-    some = np.zeros(0) if block.shares is None else (block.shares > 0) & (block.shares < 1)  # (Q, C)
-    if block.shares is None or not some.any():
+    if block.shares is None:
+        return []
+    some = (block.shares > 0) & (block.shares < 1)  # (Q, C)
+    if not some.any():
         return []
     queries = int(some.any(axis=1).sum())
     text = (
@@ -214,21 +212,6 @@ def _describe_missing(
     return f"{count:,} of {total:,} {whose} have no {evidence_words(name)}: {MISSING[rule]}{hint}"
 
 
-def spelling_notes(
-    run: Run, sources: Sources, measures: Sequence[Measure], depth: int | None
-) -> list[ScoresNote]:
-    """For ranked documents without evidence, where the evidence has an id that looks the same."""
-    names = {
-        name
-        for measure in measures
-        for block, wanted in split_needs(measure.needs).items()
-        if block in ("ranked", "rankings")
-        for name in wanted
-    }
-    described = describe_alike_documents(run, depth, {name: sources.evidence.get(name) for name in names})
-    return [ScoresNote("spelling", text, about=name) for name, text in described]
-
-
 def common_notes(
     inputs: Inputs,
     sources: Sources,
@@ -239,15 +222,25 @@ def common_notes(
     """What holds for all runs: what evidence there is and what measures became, which comes first, and how it
     was read, which comes last."""
     needed = {need.partition(".")[2] for measure in settled for need in measure.needs}
-    first = list(_intent_notes(inputs, sources, {kind for measure in settled for kind in measure.judged_by}))
-    first += [ScoresNote("background", background)] if background is not None else []
-    words = sources.evidence.get("words")
+    first: list[ScoresNote] = []
+    intents, words, polarity = (sources.evidence.get(name) for name in ("intents", "words", "polarity"))
+    kinds = {kind for measure in settled for kind in measure.judged_by}
+    if isinstance(intents, DiversityQrels):
+        if "intents" in kinds and all(len(names) < 2 for names in intents.intent_ids):
+            text = "every query has one intent only: are these judgements by intent?"
+            first.append(ScoresNote("intents", text))
+        if "relevance" in kinds and inputs.grades_are_derived:
+            text = "relevance is a document's best grade over the intents: no qrels were given"
+            first.append(ScoresNote("intents", text))
+    if background is not None:
+        first.append(ScoresNote("background", background))
     if isinstance(words, WordCounts) and "words" in needed:
         lexicon, where = words.lexicon, f", in {words.source}" if words.source else ""
         named = f"lexicon {lexicon.name!r} ({', '.join(lexicon.groups)})"
         text = f"words: {len(lexicon):,} terms of {named}, tokeniser {words.tokenizer!r}{where}"
         first.append(ScoresNote("words", text))
-    first += _polarity_notes(sources, settled)
+    if isinstance(polarity, Polarity) and "polarity" in needed:
+        first += _polarity_notes(polarity, settled)
     first += [ScoresNote("computed", text) for text in settled_notes(asked, settled)]
     first += dict.fromkeys(_group_notes(sources, settled))
     last = list(_reading_notes(sources, needed))
@@ -260,24 +253,9 @@ def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[
     return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
 
 
-def _intent_notes(inputs: Inputs, sources: Sources, kinds: Collection[str]) -> Iterator[ScoresNote]:
-    intents = sources.evidence.get("intents")
-    if not isinstance(intents, DiversityQrels):
-        return
-    if "intents" in kinds and all(len(names) < 2 for names in intents.intent_ids):
-        yield ScoresNote("intents", "every query has one intent only: are these judgements by intent?")
-    if "relevance" in kinds and inputs.grades_are_derived:
-        yield ScoresNote(
-            "intents", "relevance is a document's best grade over the intents: no qrels were given"
-        )
-
-
-def _polarity_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
+def _polarity_notes(polarity: Polarity, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
     """What to know of polarity that was fitted: a sign without meaning, queries without an axis."""
-    polarity = sources.evidence.get("polarity")
     reading = [measure for measure in measures if "ranked.polarity" in measure.needs]
-    if not isinstance(polarity, Polarity) or not reading:
-        return
     directed = [part for measure in reading for part in measure.parts() if getattr(part, "directed", False)]
     if polarity.oriented is False and directed:
         yield ScoresNote(

@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from evenrank.data.membership import PREFIX, evidence_name, named_by
 from evenrank.data.run import Run
 from evenrank.errors import counted
+from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import as_strings, take
 from evenrank.inputs import Inputs
 from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
+from evenrank.measures import Measure
+from evenrank.scores.notes import ScoresNote
 
 LOOKED_AT = 1000  # ranked documents, spread over the run
 MOST_IDS = 200_000  # of evidence: more would take longer than the measures do
@@ -72,23 +75,23 @@ def describe_alike_queries(some: Sequence[str], others: Sequence[str], where: st
     ]
 
 
-def describe_alike_documents(
-    run: Run, depth: int | None, evidence: Mapping[str, object]
-) -> Iterator[tuple[str, str]]:
-    """For each evidence with ids that look like those of ranked documents without it, what to say of them."""
+def spelling_notes(
+    run: Run, sources: Sources, measures: Sequence[Measure], depth: int | None
+) -> Iterator[ScoresNote]:
+    """For ranked documents without evidence, where the evidence has an id that looks the same."""
+    blocks = [split_needs(measure.needs) for measure in measures]
+    names = {name for own in blocks for block in ("ranked", "rankings") for name in own.get(block, ())}
+    evidence = {name: sources.evidence.get(name) for name in names}
     for name, pairs in _alike_documents(run, depth, evidence):
-        whose = {"relevance": "the judgements", "intents": "the judgements by intent"}.get(
-            name, f"the {name}"
-        )
-        if name.startswith(PREFIX):
-            whose = f"the groups of {named_by(name)[0]!r}"
+        whose = f"the groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else f"the {name}"
+        whose = {"relevance": "the judgements", "intents": "the judgements by intent"}.get(name, whose)
         many = counted(len(pairs), "ranked document has an id", "ranked documents have ids")
         one, other = pairs[0]
         text = (
             f"{many} that {whose} have only in another case or Unicode form, or with other blanks or leading "
             f"zeros, and so count as without: {one!a} is {other!a} there. Write both the same way"
         )
-        yield name, text
+        yield ScoresNote("spelling", text, about=name)
 
 
 def spelling_line(inputs: Inputs, depth: int) -> list[str]:
