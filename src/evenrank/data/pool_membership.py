@@ -17,7 +17,6 @@ from evenrank.ids import StringRows
 if TYPE_CHECKING:
     from evenrank.data.membership import Membership
 
-OTHERS = "values outside of the pool"
 _MOST_VALUES = 64  # of a set that is the same for all queries; a larger one is renumbered by query
 
 
@@ -54,10 +53,11 @@ class PooledMembership:
         rows = membership.rows_of(pool)
         pairs, places, values = membership.entries(rows)
         cells = pool.query_codes[pairs].astype(np.int64) * width + places
-        renumbered = width > _MOST_VALUES and not membership.attribute.ordinal
-        keys, back = np.arange(count * width), cells
-        if renumbered:  # the values that a query's pool has, and no others
-            keys, back = np.unique(cells, return_inverse=True)
+        keys, back, starts = np.arange(count * width), cells, None
+        if width > _MOST_VALUES and not membership.attribute.ordinal:
+            keys, back = np.unique(
+                cells, return_inverse=True
+            )  # the values that a query's pool has, and no others
         mass = np.bincount(back, weights=values, minlength=len(keys)).astype(np.float64)
         if membership.attribute.target == PRESENT:
             mass = (mass > 0).astype(np.float64)
@@ -65,18 +65,17 @@ class PooledMembership:
             weight = np.maximum(grades[pairs], 0.0) * (1.0 if values is None else values)
             gained = np.bincount(back, weights=weight, minlength=len(keys))
             mass = np.divide(gained, mass, out=np.zeros(len(keys)), where=mass > 0)  # the average grade
-        owners = keys // width
+        owners, places = np.divmod(keys, width)
+        if back is not cells:
+            starts = np.searchsorted(owners, np.arange(count))
+            places = np.arange(len(keys)) - starts[owners] + 1  # place 0 is for all others
+            width = int(places.max(initial=0)) + 1
         total = np.bincount(owners, weights=mass, minlength=count)
-        shares = np.divide(mass, total[owners], out=np.full(len(keys), np.nan), where=total[owners] > 0)
-        if not renumbered:
-            target = np.broadcast_to(shares.reshape(count, width), (queries, width)).copy()
-            return cls(membership, target, None, None, shared, pool.doc_ids, rows)
-        starts = np.searchsorted(owners, np.arange(count))
-        places = np.arange(len(keys)) - starts[owners] + 1  # place 0 is for all others
-        target = np.where(total[:, None] > 0, np.zeros((count, int(places.max(initial=0)) + 1)), np.nan)
-        target[owners, places] = shares
-        target = np.broadcast_to(target, (queries, target.shape[1])).copy()
-        return cls(membership, target, keys, starts, shared, pool.doc_ids, rows)
+        target = np.where(total[:, None] > 0, np.zeros((count, width)), np.nan)
+        some = np.flatnonzero(total[owners] > 0)
+        target[owners[some], places[some]] = mass[some] / total[owners[some]]
+        target = np.broadcast_to(target, (queries, width)).copy()
+        return cls(membership, target, None if starts is None else keys, starts, shared, pool.doc_ids, rows)
 
     @property
     def name(self) -> str:

@@ -18,13 +18,7 @@ from evenrank.ids import as_strings, encode_first_seen, is_text
 from evenrank.io.cells import described, id_cells, is_missing, one_array, query_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
 from evenrank.io.groups.bins import CURE, Bins, binned
-from evenrank.io.groups.hints import (
-    NO_HEADER,
-    holds_numbers,
-    labels_elsewhere,
-    shares_as_labels,
-    shares_elsewhere,
-)
+from evenrank.io.groups.hints import NO_HEADER, elsewhere, holds_numbers, shares_as_labels
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
 
@@ -119,7 +113,7 @@ def table_entries(table: NamedTable, asked: Asked, chosen: Mapping[str, str] | N
                     f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
                     f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
                 )
-            report.hint = lambda row: shares_elsewhere(table, chosen)
+            report.hint = lambda row: elsewhere(table, chosen)
         rows, codes, names, shares = _labels(labels, called, report)
         if "share" in chosen and shares is None:
             shares = score_cells(table.column(chosen["share"]), report, "share", text=table.text)
@@ -197,7 +191,7 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
             f"{table.name}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
             f"{', '.join(ACCEPTED['value'])}), and no columns of shares: {wrong}; the columns found are "
             f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
-            f"{labels_elsewhere(table, chosen, rest)}"
+            f"{elsewhere(table, chosen)}"
         )
     return tuple(names)
 

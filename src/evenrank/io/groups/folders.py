@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from evenrank.errors import DataError, DataErrors, ParameterError, Problem
+from evenrank.ids import encode_first_seen
 from evenrank.io.cells import one_array
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.document_formats import document_format_names
@@ -50,21 +51,16 @@ class RowsOfFiles(RowProblems):
     def check_in_one_file(self, documents: pa.LargeStringArray) -> None:
         """Raise if a document is in two files, as ``scan`` does."""
         files = np.repeat(np.arange(len(self._parts)), [part.rows for part in self._parts])  # (R,)
-        codes = documents.dictionary_encode().indices.to_numpy(zero_copy_only=False)  # (R,)
-        first = np.empty(len(codes), np.int64)  # the first file of each document: what is set last stays
-        first[codes[::-1]] = files[::-1]
-        found = dict[str, str]()
-        for row in np.flatnonzero(first[codes] != files).tolist():
-            both = " and in ".join(self._parts[file].name for file in (first[codes[row]], files[row]))
-            found.setdefault(repr(documents[row].as_py()), f"(in {both})")
-            if len(found) > _SHOWN:
-                break
+        codes, names = encode_first_seen(documents)
+        both = np.unique(np.stack([codes, files]), axis=1)  # (2, pairs of a document and a file)
+        found = []
+        for code in np.flatnonzero(np.bincount(both[0]) > 1)[: _SHOWN + 1].tolist():
+            one, other = both[1, both[0] == code][:2].tolist()
+            found.append(f"{names[code]!r} (in {self._parts[one].name} and in {self._parts[other].name})")
         if found:
-            shown = [f"{document} {places}" for document, places in list(found.items())[:_SHOWN]]
-            more = ["..."] if len(found) > _SHOWN else []
+            shown = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
             raise DataError(
-                f"{self.source}: document ids must be unique, but these occur more than once: "
-                f"{', '.join([*shown, *more])}"
+                f"{self.source}: document ids must be unique, but these occur more than once: {shown}"
             )
 
     def error(self) -> DataError:

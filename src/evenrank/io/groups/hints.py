@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -56,30 +56,20 @@ def shares_as_labels(table: NamedTable, chosen: Mapping[str, str], labels: Any) 
     return tuple(names) if (np.abs(shares.sum(axis=0) - 1) <= SHARE_TOLERANCE).all() else ()
 
 
-def labels_elsewhere(table: NamedTable, chosen: Mapping[str, str], rest: Sequence[str]) -> str:
-    """Where there are no columns of shares: the one column that holds labels, and the shares beside it."""
-    labels = [name for name in rest if not holds_numbers(table.column(name), text=table.text)]
-    if len(labels) != 1:
-        return ""
-    share = _share_column(table, {**chosen, "value": labels[0]})
-    named, written = (f", columns={{'share': {share!r}}}", f":share={share}") if share else ("", "")
-    return (
-        f"; {labels[0]!r} may be the labels: column={labels[0]!r}{named} "
-        f"(in the shell FILE:column={labels[0]}{written})"
-    )
-
-
-def shares_elsewhere(table: NamedTable, chosen: Mapping[str, str]) -> str:
-    """Where documents have several labels and no shares: the column that may hold them."""
-    share = _share_column(table, chosen)
-    if share is None:
-        return ""
-    return f" ({share!r} may be the shares: columns={{'share': {share!r}}}, in the shell FILE:share={share})"
-
-
-def _share_column(table: NamedTable, chosen: Mapping[str, str]) -> str | None:
-    """The one further column of numbers from 0 to 1, where documents are there repeatedly."""
-    documents = _cells(table, chosen["document"])
+def elsewhere(table: NamedTable, chosen: Mapping[str, str]) -> str:
+    """What to say where another column may hold the labels, unless they are known, or the shares: one of
+    numbers from 0 to 1, where documents are there repeatedly."""
     rest = [name for name in table.names if name not in chosen.values()]
-    found = [name for name in rest if _fractions(table, name) is not None]
-    return found[0] if len(found) == 1 and len(set(documents)) < len(documents) else None
+    labels = [name for name in rest if not holds_numbers(table.column(name), text=table.text)]
+    if "value" not in chosen and len(labels) != 1:
+        return ""
+    documents = _cells(table, chosen["document"])
+    shares = [name for name in rest if _fractions(table, name) is not None]
+    found = {} if "value" in chosen else {"column": labels[0]}
+    if len(shares) == 1 and len(set(documents)) < len(documents):
+        found["share"] = shares[0]
+    if not found:
+        return ""
+    named = ":".join(f"{role}={name}" for role, name in found.items())
+    columns = " and ".join(map(repr, found.values()))
+    return f" (for {columns} say FILE:{named}, in Python column= and columns={{'share': ..}})"
