@@ -27,7 +27,7 @@ from evenrank.io.groups.bins import checked_bins, refuse_quantities
 from evenrank.io.groups.entries import Asked, Entries, shares_of_votes, table_entries
 from evenrank.io.groups.folders import RowsOfFiles, is_several_tables, table_of_folder
 from evenrank.io.groups.hints import NO_HEADER
-from evenrank.io.groups.lines import LINES, table_of_lines
+from evenrank.io.groups.lines import LINES, ROLES, table_of_lines
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.rows_by_need import MembershipByNeed, StoredRows
 from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
@@ -135,7 +135,7 @@ def read_groups(
         found = _of_derived(stored, format, asked, ordinal, target, split)
         return found if owners is None else replace(found, unit=owners)
     table, roles, values = _table(source, file, format, asked)
-    entries = table_entries(table, asked, roles)
+    entries = table_entries(table, replace(asked, values=values), roles)
     if isinstance(entries.report, RowsOfFiles) and entries.queries is None and not votes:
         entries.report.check_in_one_file(entries.documents)
     named = values is not None or entries.lists
@@ -244,7 +244,8 @@ def _table(
         raise ParameterError(f"{table.name}: votes are read from a table of document, rater and label")
     if asked.column is not None or asked.own_columns:
         raise ParameterError(f"{table.name}: columns= applies only to tables: {kind} has no named columns")
-    return table, {name: name for name in table.names}, values
+    roles = {role: name for role, name in ROLES.items() if name in table.names}
+    return table, roles, values
 
 
 def _opened(file: Source, format: str) -> NamedTable:
@@ -283,10 +284,10 @@ def _table_of_mapping(source: Any, asked: Asked) -> NamedTable:
             f"{asked.name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: "
             "shares of values are a table with one column for each value, or rows for Membership.build"
         )
-    columns = dict(zip(("query", "document", "value"), map(list, zip(*rows, strict=True)), strict=True))
-    names = ["query", "document", "value"][not by_query :]
+    names = [ROLES["query"], ROLES["document"], ROLES["value"]]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     report = RowProblems(asked.name, place=lambda row: f"query {rows[row][0]!r}" if by_query else "")
-    return NamedTable(names, columns.__getitem__, report=report, by_keys=True)
+    return NamedTable(names[not by_query :], columns.__getitem__, report=report, by_keys=True)
 
 
 def _without(entries: Entries, ignore: frozenset[str], name: str) -> Entries:

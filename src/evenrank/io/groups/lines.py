@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from evenrank.arrays import numbers as numbers_of
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem, counted
+from evenrank.ids import as_strings
 from evenrank.io.cells import BadValue, is_whole, parse_score, quoted
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.row_problems import RowProblems
@@ -19,6 +23,8 @@ LINES = {
     "trec": "query iteration document label",
     "trec-fair": "document,label,label,..",
 }
+DOCUMENT, QUERY, VALUE = " document", " query", " value"  # no value is called so
+ROLES = {"document": DOCUMENT, "query": QUERY, "value": VALUE}
 _OTHER_KINDS = (
     f" (in the shell, FILE:format=csv is for a table with a header, "
     f"{', '.join(f'FILE:format={format} for lines {line}' for format, line in LINES.items())})"
@@ -28,7 +34,7 @@ _OTHER_KINDS = (
 def table_of_lines(
     source: Source, format: str, values: Sequence[str] | None, multilabel: bool
 ) -> tuple[NamedTable, Sequence[str] | None]:
-    """The columns document and value, and query or share where there are any; and the values in their order.
+    """A table whose columns are ``ROLES``, or a share for each value; and the values, where they are known.
 
     The values of ``gmemb`` are called 1, 2, .. unless they are named. In ``trec-fair`` a document has the
     values by the shares of its authors, or, with ``multilabel``, each of them.
@@ -41,7 +47,7 @@ def table_of_lines(
         try:
             if flaw is not None:
                 raise BadValue(flaw)
-            fields = [one.strip().decode() for one in line.split(b"," if format == "trec-fair" else None)]
+            fields = [field.decode() for field in line.split(b"," if format == "trec-fair" else None)]
             row = _row(fields, format, width, first=not rows)
         except BadValue as error:
             other = "" if rows or broken or flaw else _OTHER_KINDS
@@ -52,41 +58,42 @@ def table_of_lines(
         width = width or len(row[1])
         rows.append(row)
         numbers.append(number)
-    if not rows and not broken:
-        raise DataError(f"{source.name}: no groups (there is no line with fields)")
-    documents = [row[0] for row in rows]
-    if format == "trec-fair":
-        shares = [{label: count / found.total() for label, count in found.items()} for _, found in rows]
-        columns = {"document": documents, "value": [list(one) for one in shares] if multilabel else shares}
-    elif format == "gmemb":
-        names = values = values or tuple(str(place + 1) for place in range(width))
-        cells = [dict(zip(names, shares, strict=True)) for _, shares, _ in rows]
-        columns = {"document": documents, "value": cells, "query": [query for *_, query in rows]}
-    else:
-        _, labels, queries, seconds = ([row[at] for row in rows] for at in range(4))
+    if not rows:
+        nothing = DataError(f"{source.name}: no groups (there is no line with fields)")
+        raise DataError.listing(source.name, broken) if broken else nothing
+    columns: dict[str, Any] = {DOCUMENT: as_strings([row[0] for row in rows])}
+    if format != "trec-fair":
+        columns[QUERY] = as_strings([row[2] for row in rows])
+    if format == "gmemb":
+        values = values or tuple(str(place + 1) for place in range(width))
+        shares = np.array([row[1] for row in rows]).reshape(len(rows), width)
+        columns |= {value: numbers_of(shares[:, place]) for place, value in enumerate(values)}
+    elif format == "trec":
+        columns[VALUE] = as_strings([row[1] for row in rows])
         if values is None:
-            _check_not_intents(source.name, labels, queries, seconds)
-        columns = {"document": documents, "value": labels, "query": queries}
+            _check_not_intents(source.name, rows)
+    else:
+        cells = [{label: count / found.total() for label, count in found.items()} for _, found in rows]
+        columns[VALUE] = [list(one) for one in cells] if multilabel else cells
     report = RowProblems(source.name, lines=numbers, broken=broken)
     return NamedTable(list(columns), columns.__getitem__, report=report), values
 
 
 def _row(fields: list[str], format: str, width: int, *, first: bool) -> tuple[Any, ...]:
     """What a line says; the error says what is wrong with it."""
+    if format == "trec" and len(fields) == 4:
+        query, second, document, label = fields
+        return document, label, query, second
     if format == "trec-fair":
-        document, *authors = fields
+        document, *authors = (field.strip() for field in fields)
         if first and authors and document in {*ACCEPTED["document"], *ACCEPTED["query"]}:
             raise BadValue("this is the header of a table, and trec-fair has none")
         if not document:
             raise BadValue(f"the document is empty: a line is {LINES[format]}")
         return document, Counter(label for label in authors if label)
-    needed = "4" if format == "trec" else "4 or more"
-    if len(fields) < 4 or (format == "trec" and len(fields) > 4):
-        found = counted(len(fields), "field", "fields")
+    if format == "trec" or len(fields) < 4:
+        found, needed = counted(len(fields), "field", "fields"), "4" if format == "trec" else "4 or more"
         raise BadValue(f"{found}, but {needed} are needed: {LINES[format]}")
-    if format == "trec":
-        query, second, document, label = fields
-        return document, label, query, second
     query, document, *shares = fields
     if len(shares) != (width or len(shares)):
         raise BadValue(f"document {quoted(document)}: {len(shares)} shares, but {width} are needed")
@@ -96,11 +103,9 @@ def _row(fields: list[str], format: str, width: int, *, first: bool) -> tuple[An
         raise BadValue(f"document {quoted(document)}: {error}") from None
 
 
-def _check_not_intents(
-    name: str, labels: Sequence[str], queries: Sequence[str], seconds: Sequence[str]
-) -> None:
-    by_intent = len(set(zip(queries, seconds, strict=True))) > len(set(queries))
-    if by_intent and all(is_whole(label.encode()) for label in set(labels)):
+def _check_not_intents(name: str, rows: Sequence[Any]) -> None:
+    by_intent = len({(query, second) for *_, query, second in rows}) > len({query for *_, query, _ in rows})
+    if by_intent and all(is_whole(label.encode()) for label in {row[1] for row in rows}):
         raise DataError(
             f"{name}: is not read as groups: the second field differs within a query and every label is a "
             "whole number, as in judgements by intent, whose fourth field is a grade. For those use "
