@@ -70,6 +70,9 @@ class Entries(NamedTuple):
         return encode_first_seen(self.queries)[0].astype(np.int64) * len(found) + owners
 
 
+Values = tuple[Int64s, Int64s, tuple[str, ...], Floats | None]  # rows, codes, names and shares of entries
+
+
 def table_entries(table: NamedTable, asked: Asked, chosen: Mapping[str, str] | None = None) -> Entries:
     """``chosen`` are the columns of documents, values, .., where they are known."""
     report = table.report
@@ -81,58 +84,24 @@ def table_entries(table: NamedTable, asked: Asked, chosen: Mapping[str, str] | N
     queries = None
     if "query" in chosen:
         cells = table.column(chosen["query"])
-        queries = (
-            id_cells(cells, "query", report) if table.by_keys else as_strings(query_cells(cells, report))
-        )
+        ids = id_cells(cells, "query", report) if table.by_keys else query_cells(cells, report)
+        queries = as_strings(ids)
     report.subject = lambda row: f"document {documents[row].as_py()!r}: "
-    shares = None
     if asked.bins is not None:
-        if "value" not in chosen:
-            raise DataError(
-                f"{table.name}: no column of numbers for {asked.name!r}; the columns found are "
-                f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
-            )
-        cells = table.column(chosen["value"])
-        if not holds_numbers(cells, text=table.text):
-            raise DataError(
-                f"{table.name}: {called!r} does not begin with a number, and bins= makes groups of "
-                "numbers: give it to columns of numbers alone (in the shell "
-                "--groups seller --groups price:bins=4)"
-            )
-        numbers, missing = _numbers(cells, report, called, text=table.text)
-        report.check()
-        rows = np.flatnonzero(~missing)
-        codes, names = binned(numbers[rows], called, asked.bins)
+        values = _bins(table, asked.name, chosen.get("value"), called, asked.bins)
     elif "value" in chosen:
-        labels = table.column(chosen["value"])
-        if "share" not in chosen and len(chosen) < len(table.names):
-            wide = shares_as_labels(table, chosen, labels)
-            if wide:
-                raise DataError(
-                    f"{table.name}: {called!r} holds shares, not labels: {listed(wide)} sum to 1 in every "
-                    f"row, and stand for one value each; say values={list(wide)!r} and no column, for an "
-                    f"attribute that is not called as one of them (in the shell FILE:values={','.join(wide)})"
-                )
-            report.hint = lambda row: elsewhere(table, chosen)
-        rows, codes, names, shares = _labels(labels, called, report)
-        if "share" in chosen and shares is None:
-            shares = score_cells(table.column(chosen["share"]), report, "share", text=table.text)
-            counts = np.bincount(rows, minlength=len(shares))
-            for row in np.flatnonzero(counts != 1)[: PROBLEMS_SHOWN + 1].tolist():
-                report.add(row, "several values beside one share" if counts[row] else "value is missing")
-            shares = shares[rows]
+        values = _labels_and_shares(table, chosen, called)
     else:
-        names = _value_columns(table, asked, chosen)
-        rows, codes, shares = _shares_by_column(table, names, report)
+        values = _shares_by_column(table, _value_columns(table, asked, chosen))
         if asked.values is None:
-            report.hint = lambda row: f" (the columns taken for values: {listed(names)})"
+            report.hint = lambda row: f" (the columns taken for values: {listed(values[2])})"
     report.check()
     if len(documents) == 0:
         raise DataError(f"{table.name}: no groups (the table has no rows)")
     lists = asked.bins is not None or "value" not in chosen
-    entries = Entries(documents, queries, rows, codes, names, shares, report, lists)
+    entries = Entries(documents, queries, *values, report, lists)
     if asked.votes:
-        if shares is not None:
+        if entries.shares is not None:
             raise DataError(f"{table.name}: a vote is one label, not shares: read shares without votes")
         _check_votes(entries, id_cells(table.column(chosen["rater"]), "rater", report))
     return entries
@@ -196,19 +165,60 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
     return tuple(names)
 
 
-def _shares_by_column(
-    table: NamedTable, names: Sequence[str], report: RowProblems
-) -> tuple[Int64s, Int64s, Floats]:
+def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: Bins) -> Values:
+    """A column of numbers, in groups."""
+    if column is None:
+        raise DataError(
+            f"{table.name}: no column of numbers for {name!r}; the columns found are {listed(table.names)}: "
+            "name it with column=... (in the shell FILE:column=NAME)"
+        )
+    cells = table.column(column)
+    if not holds_numbers(cells, text=table.text):
+        raise DataError(
+            f"{table.name}: {called!r} does not begin with a number, and bins= makes groups of numbers: give "
+            "it to columns of numbers alone (in the shell --groups seller --groups price:bins=4)"
+        )
+    numbers, missing = _numbers(cells, table.report, called, text=table.text)
+    table.report.check()
+    rows = np.flatnonzero(~missing)
+    codes, names = binned(numbers[rows], called, bins)
+    return rows, codes, names, None
+
+
+def _labels_and_shares(table: NamedTable, chosen: Mapping[str, str], called: str) -> Values:
+    """A column of labels, and perhaps one of their shares."""
+    report, labels = table.report, table.column(chosen["value"])
+    if "share" not in chosen and len(chosen) < len(table.names):
+        wide = shares_as_labels(table, chosen, labels)
+        if wide:
+            raise DataError(
+                f"{table.name}: {called!r} holds shares, not labels: {listed(wide)} sum to 1 in every row, "
+                f"and stand for one value each; say values={list(wide)!r} and no column, for an attribute "
+                f"that is not called as one of them (in the shell FILE:values={','.join(wide)})"
+            )
+        report.hint = lambda row: elsewhere(table, chosen)
+    rows, codes, names, shares = _labels(labels, called, report)
+    if "share" in chosen and shares is None:
+        shares = score_cells(table.column(chosen["share"]), report, "share", text=table.text)
+        counts = np.bincount(rows, minlength=len(shares))
+        for row in np.flatnonzero(counts != 1)[: PROBLEMS_SHOWN + 1].tolist():
+            report.add(row, "several values beside one share" if counts[row] else "value is missing")
+        shares = shares[rows]
+    return rows, codes, names, shares
+
+
+def _shares_by_column(table: NamedTable, names: tuple[str, ...]) -> Values:
     """One column a value; a row whose cells are all empty has none."""
     columns = [
-        _numbers(table.column(name), report, f"the share of {name}", text=table.text) for name in names
+        _numbers(table.column(name), table.report, f"the share of {name}", text=table.text) for name in names
     ]
     shares = np.stack([numbers for numbers, _ in columns], axis=1)  # (R, L)
     missing = np.stack([gaps for _, gaps in columns], axis=1)  # (R, L)
     rows = np.flatnonzero(~missing.all(axis=1))
     for place, row in np.argwhere(missing[rows].T)[: PROBLEMS_SHOWN + 1].tolist():
-        report.add(int(rows[row]), f"the share of {names[place]} is missing")
-    return np.repeat(rows, len(names)), np.tile(np.arange(len(names)), len(rows)), shares[rows].ravel()
+        table.report.add(int(rows[row]), f"the share of {names[place]} is missing")
+    codes = np.tile(np.arange(len(names)), len(rows))
+    return np.repeat(rows, len(names)), codes, names, shares[rows].ravel()
 
 
 def _numbers(cells: Any, report: RowProblems, role: str, *, text: bool) -> tuple[Floats, Bools]:
@@ -231,11 +241,8 @@ def _numbers(cells: Any, report: RowProblems, role: str, *, text: bool) -> tuple
     return score_cells(cells, report, role, text=text), missing
 
 
-def _labels(
-    cells: Any, column: str, report: RowProblems
-) -> tuple[Int64s, Int64s, tuple[str, ...], Floats | None]:
-    """Rows, codes, names and shares of a column of labels. An empty cell has no value, a list several, and a
-    mapping has shares of them."""
+def _labels(cells: Any, column: str, report: RowProblems) -> Values:
+    """An empty cell has no value, a list several, and a mapping has shares of them."""
     cells = one_array(cells)
     if isinstance(cells, list) and all(isinstance(cell, str) for cell in cells):
         cells = as_strings(cells)
