@@ -166,8 +166,6 @@ def attribute_of(
     >>> attribute_of("stars", ["5", "1", "10"], ordinal=True).values
     ('1', '5', '10')
     """
-    if isinstance(values, str):
-        raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     if values is None:
         values = list(dict.fromkeys(labels))
         if ordinal:

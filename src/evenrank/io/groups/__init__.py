@@ -192,12 +192,10 @@ def _of_derived(
     if format not in (None, "parquet"):
         raise ParameterError(f"{name}: is Parquet that evenrank scan wrote, not {format}: leave format= out")
     for role, column in asked.own_columns.items():
-        if role not in ("document", "id"):
-            raise ParameterError(f"{name}: has no column of the {role}: leave columns= out")
-        if column != ID:
-            raise DataError(
-                f"{name}: no column {column!r} for the document; the columns found are "
-                f"{listed([ID, *stored.groups])}"
+        if role not in ("document", "id") or column != ID:
+            raise ParameterError(
+                f"{name}: no column {column!r} for the {role}; the columns found are "
+                f"{listed([ID, *stored.groups])}: leave columns= out"
             )
     if asked.values is not None and sorted(asked.values) != sorted(stored.groups):
         raise ParameterError(

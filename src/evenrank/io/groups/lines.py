@@ -26,8 +26,8 @@ LINES = {
 DOCUMENT, QUERY, VALUE = " document", " query", " value"  # no value is called so
 ROLES = {"document": DOCUMENT, "query": QUERY, "value": VALUE}
 _OTHER_KINDS = (
-    f" (in the shell, FILE:format=csv is for a table with a header, "
-    f"{', '.join(f'FILE:format={format} for lines {line}' for format, line in LINES.items())})"
+    " (for a file of another kind say format=, in the shell FILE:format=csv for a table with a header, "
+    f"{', '.join(f'FILE:format={format} for {line}' for format, line in LINES.items())})"
 )
 
 
