@@ -22,8 +22,7 @@ from evenrank.inputs.file_options import AGAINST, DOCUMENTS
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
-    from evenrank.counterfactuals.experiment import Counterfactual, Experiment
-    from evenrank.counterfactuals.single import Move
+    from evenrank.counterfactuals.experiment import Counterfactual, Experiment, Move
     from evenrank.counterfactuals.swap import Swapper
     from evenrank.counterfactuals.table import SwapRow
     from evenrank.tables import Table
@@ -327,7 +326,7 @@ def _rows(
     beside: dict[str, dict[str, float]],
     shown: WorkBar,
 ) -> tuple[list[SwapRow], dict[str, list[Move]]]:
-    from evenrank.counterfactuals.single import one_at_a_time
+    from evenrank.counterfactuals.experiment import one_at_a_time
     from evenrank.counterfactuals.table import SwapRow
 
     together = next(iter(swappers.values()))

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from evenrank.counterfactuals.experiment import Counterfactual
-from evenrank.counterfactuals.single import Move
+from evenrank.counterfactuals.experiment import Counterfactual, Move
 from evenrank.scores import Scores
 from evenrank.tables import Column, Interval, Table
 

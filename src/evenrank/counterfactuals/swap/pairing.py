@@ -64,11 +64,7 @@ class Pairing:
         return tuple(kind for kind in KINDS if kind in there)
 
     def exceptions(self) -> dict[str, str]:
-        """Terms that two swaps do not give back, with what each becomes.
-
-        >>> make_pairing("gender-en", kinds=["titles"]).exceptions()
-        {'miss': 'mr', 'ms': 'mr'}
-        """
+        """Terms that two swaps do not give back, with what each becomes: 'ms' becomes 'mr'."""
         return {
             " ".join(old): " ".join(entry.new)
             for old, entry in sorted(self.entries.items())
@@ -77,20 +73,15 @@ class Pairing:
 
 
 def make_pairing(
-    lexicon: Lexicon | str | os.PathLike[str] | None = None,
-    *,
-    kinds: Collection[str] = KINDS,
-    seed: int = 0,
-    mapping: Mapping[str, str] | str | None = None,
-    one_way: bool = False,
-    share: float = 1.0,
-    from_group: str | None = None,
+    lexicon: Lexicon | str | os.PathLike[str] | None,
+    kinds: Collection[str],
+    seed: int,
+    mapping: Mapping[str, str] | str | None,
+    one_way: bool,
+    share: float,
+    from_group: str | None,
 ) -> Pairing:
-    """The pairs of a lexicon; of ``gender-en`` with names and the words that lead one way.
-
-    ``share`` keeps some of the pairs of every kind, ``from_group`` the words of one group; see
-    ``make_swapper``.
-    """
+    """As ``make_swapper`` says: of ``gender-en`` with names and the words that lead one way."""
     if isinstance(kinds, str) or not kinds or not all(kind in KINDS for kind in kinds):
         raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:

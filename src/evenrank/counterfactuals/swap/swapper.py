@@ -145,7 +145,4 @@ def make_swapper(
     >>> make_swapper(kinds=["pronouns"]).swap("She met Mr. Smith's mother.").text
     "He met Mr. Smith's mother."
     """
-    pairing = make_pairing(
-        lexicon, kinds=kinds, seed=seed, mapping=mapping, one_way=one_way, share=share, from_group=from_group
-    )
-    return Swapper(pairing, tagger)
+    return Swapper(make_pairing(lexicon, kinds, seed, mapping, one_way, share, from_group), tagger)
