@@ -206,7 +206,7 @@ def test_dictionaries_lists_and_frames_wherever_a_file_is_taken() -> None:
     for table in (pd.DataFrame(words), pl.DataFrame(words), pa.table(words)):
         lexicon = read_lexicon(table, name="tiny")
         assert (lexicon.to_dict(), lexicon.partners["he"]) == ({"female": ["she"], "male": ["he"]}, "she")
-    with pytest.raises(DataError, match=r":3: .*'she'"):
+    with pytest.raises(DataError, match=r"row 2: .*'she'"):
         read_lexicon(pd.DataFrame({"word": ["she", "she"], "group": ["female", "male"]}))
 
     def search(query: str, depth: int) -> list[str]:

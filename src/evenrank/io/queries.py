@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED, SEARCHES, candidates, listed, spelled, spellings
+from evenrank.io.column_names import ACCEPTED, NAMES, SEARCHES, listed, spelled, spellings
 from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
@@ -28,6 +28,7 @@ TOPICS = ("topic", "top", "query")
 NUMBERS = ("number", "num", "id", "qid")
 IDS = (*ACCEPTED["query"], *ACCEPTED["id"])
 SEARCHED = spellings(*SEARCHES)
+USERS = NAMES["user"][0]
 
 
 @dataclass(frozen=True)
@@ -153,27 +154,14 @@ def _read(given: object, columns: Mapping[str, str] | None, *, nameable: bool) -
         texts = _topics(source)
         return Queries(source.name, tuple(texts), texts)
     form = source.guessed_format
-    if form in TABLES:
-        source.check()
-        found = _of_table(open_table(source, form, "queries"), columns, nameable=nameable)
-        return _without_guards(found) if form == "csv" else found
-    content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
-    if _has_header(content, columns):
-        held = Source(source.name, stream=BytesIO(content))
-        return _of_table(open_table(held, "tsv", "queries"), columns, nameable=nameable)
-    return _of_lines(source.name, content)
-
-
-def _without_guards(queries: Queries) -> Queries:
-    """The queries of a CSV file, in which a cell that a spreadsheet would run begins with an apostrophe."""
-    return replace(
-        queries,
-        ids=tuple(map(of_cell, queries.ids)),
-        texts={of_cell(query): of_cell(text) for query, text in queries.texts.items()},
-        columns={
-            name: tuple(cell and of_cell(cell) for cell in cells) for name, cells in queries.columns.items()
-        },
-    )
+    if form not in TABLES:
+        content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
+        if not _has_header(content, columns):
+            return _of_lines(source.name, content)
+        source, form = Source(source.name, stream=BytesIO(content)), "tsv"
+    source.check()
+    table = open_table(source, form, "queries")
+    return _of_table(table, columns, nameable=nameable, guarded=form == "csv")
 
 
 def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
@@ -182,45 +170,49 @@ def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
     return len(first) > 1 and (first[0].lower() in IDS or named in first)
 
 
-def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
-    name, named = frame.name, columns or {}
-    # the published sets call the id QID and the text Query
-    lower = [column.lower() for column in frame.names]
-    ids_first = ("qid", "query_id", *IDS) if "query" in lower else IDS
-    if "query" in lower and not set(lower) & set(TEXT[:-1]):  # as logs have it: a number, and what was asked
-        ids_first = ("qid", "query_id", "id", *IDS)
-    query = _column(frame, named.get("query"), ids_first) or next(
-        iter(candidates(frame.names, "query")), None
-    )
+def _of_table(
+    table: NamedTable, columns: Mapping[str, str] | None, *, nameable: bool, guarded: bool = False
+) -> Queries:
+    """A cell of a CSV file that a spreadsheet would run is ``guarded``: it begins with an apostrophe."""
+    name, named = table.name, columns or {}
+    for role in ("query_text", "weight"):  # no other file has such a column, so it must be here
+        if named.get(role) not in (None, *table.names):
+            raise DataError(
+                f"{name}: no column {named[role]!r} for the {role}; the columns are {listed(table.names)}"
+            )
+    lower = {column.lower() for column in table.names}
+    # the published sets call the id QID and the text Query; logs have a number, and what was asked
+    numbered = ["id"] if "query" in lower and not lower & set(TEXT[:-1]) else []
+    query = _column(table, named.get("query"), ("qid", "query_id", *numbered, *IDS, *SEARCHES, *USERS))
     if query is None:
         raise DataError(
             f"{name}: no column for the query (accepted: {', '.join(IDS)}, search term, keyword); the "
-            f"columns are {listed(frame.names)}: "
+            f"columns are {listed(table.names)}: "
             + ("say which, --columns query=NAME" if nameable else "rename the one that has the queries")
         )
-    asked = id_cells(frame.column(query), "query", frame.report).to_pylist()
-    frame.report.check()
-    own = named.get("query_text")
-    if own is not None and own not in frame.names:
-        raise DataError(
-            f"{name}: no column {own!r} for the query_text; the columns are {listed(frame.names)}"
-        )
-    text = own or _column(frame, named.get("text"), TEXT, taken=query) or _searched(frame, query)
-    weight = _weighed(frame, named.get("weight"), (query, text), name)
-    others = {other: _texts(frame, other) for other in frame.names if other not in (query, text)}
+    text = named.get("query_text") or _column(table, named.get("text"), (*TEXT, *SEARCHES), {query})
+    weight = _column(table, named.get("weight"), ACCEPTED["weight"], {query, text})
+    cell = of_cell if guarded else str
+    asked = [cell(one) for one in id_cells(table.column(query), "query", table.report).to_pylist()]
+    table.report.check()
     if not asked:
         raise DataError(f"{name}: holds no query id")
-    words = not frame.by_keys and (spelled(query) in SEARCHED or hold_words(asked))
+    others = {
+        other: tuple(one and cell(one) for one in _texts(table, other))
+        for other in table.names
+        if other not in (query, text)
+    }
+    words = not table.by_keys and (spelled(query) in SEARCHED or hold_words(asked))
     if text is None and words:
         found = _of_words(name, asked, others, query)
-        return replace(found, weight_column=weight, lines=frame.report.lines)
-    ids = tuple(map(made_id, asked)) if words else tuple(asked)
-    texts: dict[str, str] = {}
-    if text is not None:
-        said = zip(ids, _texts(frame, text), strict=True)
-        texts = by_id(((query, one) for query, one in said if one is not None), name)
-    found = Queries(name, ids, texts, others, text)
-    return replace(found, weight_column=weight, lines=frame.report.lines)
+    else:
+        ids = tuple(map(made_id, asked)) if words else tuple(asked)
+        texts = {}
+        if text is not None:
+            said = zip(ids, _texts(table, text), strict=True)
+            texts = by_id(((one, cell(what)) for one, what in said if what is not None), name)
+        found = Queries(name, ids, texts, others, text)
+    return replace(found, weight_column=weight, lines=table.report.lines)
 
 
 def _of_words(
@@ -232,32 +224,19 @@ def _of_words(
 
 
 def _column(
-    frame: NamedTable, named: str | None, accepted: Iterable[str], taken: str | None = None
+    table: NamedTable, named: str | None, accepted: Iterable[str], taken: Collection[str | None] = ()
 ) -> str | None:
-    if named is not None and named in frame.names:
+    """The column that was named, if it is here; else the first accepted name of which there is one."""
+    if named is not None and named in table.names:
         return named
     # names as they are first: a table may have both "query" and "Query"
-    known = {name.lower(): name for name in reversed(frame.names)} | {name: name for name in frame.names}
-    return next((known[one] for one in accepted if one in known and known[one] != taken), None)
+    free = [name for name in table.names if name not in taken]
+    known = {spelled(name): name for name in reversed(free)} | {name: name for name in free}
+    return next((known[key] for one in accepted for key in (one, spelled(one)) if key in known), None)
 
 
-def _searched(frame: NamedTable, taken: str) -> str | None:
-    """The column of what people searched for, in an export that has another one of ids."""
-    found = [name for name in frame.names if name != taken and spelled(name) in SEARCHED | spellings(*TEXT)]
-    return next(iter(found), None)
-
-
-def _weighed(frame: NamedTable, named: str | None, taken: Collection[str | None], source: str) -> str | None:
-    """The column of weights; the first accepted name wins."""
-    if named is not None and named not in frame.names:
-        raise DataError(f"{source}: no column {named!r} for the weight; there are {', '.join(frame.names)}")
-    free = {spelled(name): name for name in reversed(frame.names) if name not in taken}
-    accepted = map(spelled, ACCEPTED["weight"])
-    return named or next((free[name] for name in accepted if name in free), None)
-
-
-def _texts(frame: NamedTable, name: str) -> tuple[str | None, ...]:
-    cells = frame.column(name)
+def _texts(table: NamedTable, name: str) -> tuple[str | None, ...]:
+    cells = table.column(name)
     values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
     return tuple(None if value is None or value == "" else str(value) for value in values)
 
@@ -301,12 +280,7 @@ def _topics(file: Source) -> dict[str, str]:
     found: list[tuple[str, str]] = []
     for topic in root.iter():
         if topic.tag in TOPICS:
-            number = next(
-                (topic.get(name) or topic.findtext(name) for name in NUMBERS if _has(topic, name)), ""
-            )
-            text = next(
-                (topic.findtext(name) for name in (*TEXT, "query") if topic.find(name) is not None), ""
-            )
+            number, text = _part(topic, NUMBERS), _part(topic, TEXT)
             if number and number.strip() and text:
                 found.append((number.strip(), " ".join(text.split())))
     if not found:
@@ -314,5 +288,7 @@ def _topics(file: Source) -> dict[str, str]:
     return by_id(found, file.name)
 
 
-def _has(topic: ElementTree.Element, name: str) -> bool:
-    return topic.get(name) is not None or topic.find(name) is not None
+def _part(topic: ElementTree.Element, names: Iterable[str]) -> str | None:
+    """The first attribute or child of a topic that has one of the names."""
+    found = (topic.get(name) or topic.findtext(name) for name in names)
+    return next((text for text in found if text is not None), None)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan.phrases import tokenize
-from evenrank.io.lexicon_files import Repeat
-from evenrank.io.lexicons import read_lexicon
+from evenrank.io.lexicons import Repeat, read_lexicon
 from evenrank.tables import Table
 from evenrank.wordlists.forms import german_forms, inflections, is_german, nouns_with_plurals, regular_plural
 
