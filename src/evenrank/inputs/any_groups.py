@@ -54,10 +54,10 @@ def _named(name: str, source: Any) -> Membership:
 def _written(text: str, documents: Any) -> tuple[Membership, ...]:
     """A file of groups, or what ``--groups`` takes: ``NAME=FILE`` and names of fields of the documents."""
     from evenrank.io.documents import DocumentsFile
-    from evenrank.io.tables import any_table
+    from evenrank.io.tables import the_table
 
     if Path(text).exists():
-        return _of_columns(text, any_table(text, "groups", "groups"), Path(text).name.partition(".")[0])
+        return _of_columns(text, the_table(text, "groups"), Path(text).name.partition(".")[0])
     options = groups_of(text)
     if documents is None and any(option.path == DOCUMENTS for option in options):
         raise ParameterError(

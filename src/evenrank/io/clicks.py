@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from evenrank.data.qrels import Qrels
 from evenrank.errors import DataError, ParameterError, counted
-from evenrank.io.row_problems import RowProblems
 from evenrank.io.tables import Role, read_roles, the_table
 
 ETA = 1.0
@@ -24,7 +23,6 @@ ROLES = (
     Role("clicks", "number"),
     Role("impressions", "number", optional=True),
 )
-Propensity = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,13 @@ def read_clicks(
     queries, documents = found["query"].to_pylist(), found["document"].to_pylist()
     ranks, clicks = found["rank"], found["clicks"]
     shown = found.get("impressions", np.ones(len(ranks)))
-    _check(ranks, clicks, shown, report)
-    looked_at = _propensity(eta, propensity, name)(ranks)
+    for row, (rank, clicked, seen) in enumerate(zip(ranks, clicks, shown, strict=True)):
+        if rank < 1 or rank != int(rank):
+            report.add(row, f"rank {rank:g} is not a whole number >= 1")
+        elif seen < 0 or clicked < 0 or clicked > seen:
+            report.add(row, f"{clicked:g} clicks on {seen:g} impressions cannot be")
+    report.check()
+    looked_at = ranks**-eta if propensity is None else _looked_up(ranks, propensity, name)
     sums: dict[tuple[str, str], list[float]] = {}
     for query, document, *numbers in zip(queries, documents, clicks, shown * looked_at, shown, strict=True):
         total = sums.setdefault((query, document), [0.0, 0.0, 0.0])
@@ -130,33 +133,15 @@ def propensity_from_swaps(swaps: Mapping[int, tuple[float, float, float, float]]
     return found
 
 
-def _check(
-    ranks: npt.NDArray[np.float64],
-    clicks: npt.NDArray[np.float64],
-    shown: npt.NDArray[np.float64],
-    report: RowProblems,
-) -> None:
-    for row, (rank, clicked, seen) in enumerate(zip(ranks, clicks, shown, strict=True)):
-        if rank < 1 or rank != int(rank):
-            report.add(row, f"rank {rank:g} is not a whole number >= 1")
-        elif seen < 0 or clicked < 0 or clicked > seen:
-            report.add(row, f"{clicked:g} clicks on {seen:g} impressions cannot be")
-    report.check()
-
-
-def _propensity(eta: float, given: Mapping[int, float] | None, name: str) -> Propensity:
-    if given is None:
-        return lambda ranks: np.asarray(ranks**-eta)
-    for rank, value in given.items():
+def _looked_up(
+    ranks: npt.NDArray[np.float64], propensity: Mapping[int, float], name: str
+) -> npt.NDArray[np.float64]:
+    for rank, value in propensity.items():
         if not 0 < value <= 1:
             raise ParameterError(
                 f"the propensity of rank {rank} must be above 0 and at most 1, got {value!r}"
             )
-
-    def looked_up(ranks: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        unknown = sorted({int(rank) for rank in ranks} - set(given))
-        if unknown:
-            raise DataError(f"{name}: there is no propensity for rank {unknown[0]}")
-        return np.array([given[int(rank)] for rank in ranks])
-
-    return looked_up
+    unknown = sorted({int(rank) for rank in ranks} - set(propensity))
+    if unknown:
+        raise DataError(f"{name}: there is no propensity for rank {unknown[0]}")
+    return np.array([propensity[int(rank)] for rank in ranks])

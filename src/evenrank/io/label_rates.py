@@ -7,8 +7,8 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.attribute import Attribute
 from evenrank.data.label_error import checked_rates
-from evenrank.errors import DataError, ParameterError
-from evenrank.io.tables import any_table
+from evenrank.errors import DataError
+from evenrank.io.tables import the_table
 
 LONG = ("true", "observed", "rate")
 
@@ -18,9 +18,7 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
 
     The columns are ``true, observed, rate``, or a first one of true values and one for each label.
     """
-    table = any_table(path, "rates", "rates")
-    if table is None:
-        raise ParameterError(f"error rates are read from a file, got {path!r}")
+    table = the_table(path, "rates")
     table.report.check()
     columns = [[str(cell).strip() for cell in table.column(name)] for name in table.names]
     rates = np.zeros((len(attribute.values), len(attribute.values)))

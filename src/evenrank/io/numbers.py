@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.data.tables import DocumentTable
-from evenrank.errors import DataError, InputTypeError
+from evenrank.errors import DataError
 from evenrank.io.cells import is_missing, one_array
 from evenrank.io.column_names import ACCEPTED, listed
-from evenrank.io.tables import Role, any_table, column_of_roles, read_roles
+from evenrank.io.tables import Role, column_of_roles, read_roles, the_table
 
 
 def read_numbers(
@@ -25,9 +25,7 @@ def read_numbers(
     ``columns`` names them where they are called otherwise, as ``{"document": "sku"}``. An empty cell is not
     a number. A column with anything else but numbers is left out.
     """
-    table = any_table(source, "numbers", name, format=format)
-    if table is None:
-        raise InputTypeError(f"numbers are read from a path or a table, got {type(source).__name__}")
+    table = the_table(source, "numbers", name=name, format=format)
     by_query = "query" in (columns or {}) or any(name in ACCEPTED["query"] for name in table.names)
     roles = [Role("document"), *([Role("query", "query")] if by_query else [])]
     chosen = column_of_roles(table, roles, columns, advice=" (--columns document=NAME)")

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.data.polarity import Polarity, label_signs
-from evenrank.errors import DataError, InputTypeError, ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.ids import take
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import score_cells
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import Role, any_table, read_roles
+from evenrank.io.tables import Role, read_roles, the_table
 
 AXIS = "axis_"
 
@@ -38,28 +38,9 @@ def read_polarity(
     """
     if isinstance(source, Polarity):
         return source
-    table = any_table(source, "scores", "polarity", format=format)
-    if table is not None:
-        about = _about(table.metadata.get(_KEY), table.name)
-        return _of_table(table, columns, about)
-    if not isinstance(source, Mapping):
-        raise InputTypeError(
-            "polarity is read from a path, a table, or a dict {document: score} or "
-            f"{{query: {{document: score}}}}; got {type(source).__name__}"
-        )
-    kinds = {isinstance(inner, Mapping) for inner in source.values()}
-    if len(kinds) > 1:
-        raise InputTypeError("polarity: some of the values are scores and some are {document: score}")
-    nested = True in kinds
-    rows = [
-        (query, document, score)
-        for query, inner in (source.items() if nested else [(None, source)])
-        for document, score in inner.items()
-    ]
-    if not rows:
-        raise DataError("polarity: no scores")
-    queries, documents, scores = zip(*rows, strict=True)
-    return Polarity.build(list(documents), list(scores), queries=list(queries) if nested else None)
+    mapping = ("query", "document", "score")
+    table = the_table(source, "scores", name="polarity", format=format, mapping=mapping)
+    return _of_table(table, columns, _about(table.metadata.get(_KEY), table.name))
 
 
 def read_labelled_polarity(
@@ -98,6 +79,8 @@ def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mappi
     single = [] if axes else [Role("score", "number", called="polarity")]
     roles = [Role("document"), Role("query", "query", optional=True), *single]
     found = read_roles(table, roles, columns)
+    if not len(found["document"]):
+        raise DataError(f"{table.name}: no scores")
     scores = (
         [found["score"]]
         if single

@@ -38,7 +38,8 @@ def read_ratings(
     >>> read_ratings(rated, step=0.5).to_dict()
     {'u1': {'m2': 10, 'm1': 7}}
     """
-    if step is not None and not _is_step(step):
+    number = isinstance(step, (int, float)) and not isinstance(step, bool) and math.isfinite(step)
+    if step is not None and not (number and step > 0):
         raise ParameterError(f"step must be a number > 0, got {step!r}")
     table = the_table(source, "ratings", format=format, mapping=("user", "item", "rating"))
     found = read_roles(table, ROLES, columns)
@@ -60,7 +61,3 @@ def read_ratings(
         return Qrels.build(found["query"], found["document"], grades, source=table.name, fractions=True)
     except DataError as error:
         raise report.relocated(error) from None
-
-
-def _is_step(step: object) -> bool:
-    return isinstance(step, (int, float)) and not isinstance(step, bool) and math.isfinite(step) and step > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -68,31 +68,41 @@ def _polars_column(table: Any, name: str) -> Any:
     return series.to_list() if str(series.dtype) == "Object" else series.to_arrow()
 
 
-def any_table(
-    source: object, what: str, name: str, *, format: str | None = None, usual: str = "csv"
-) -> NamedTable | None:
-    """The table in a file or in memory; None for anything else. ``what`` is what an empty file has none of,
-    ``usual`` the format of a file whose suffix does not tell it."""
-    file = as_source(source)
-    if file is None:
-        return as_table(source, name)
-    file.check()
-    return open_table(file, format or guess_format(file.path or file.name) or usual, what)
-
-
 def the_table(
-    source: object, what: str, *, format: str | None = None, mapping: Sequence[str] = ()
+    source: object,
+    what: str,
+    *,
+    name: str = "",
+    format: str | None = None,
+    usual: str = "csv",
+    mapping: Sequence[str] = (),
 ) -> NamedTable:
     """The table in a file or in memory; in a dictionary of columns, or in one whose keys and values are those
-    of the columns ``mapping``, as ``{query: {document: value}}``."""
-    if isinstance(source, Mapping):
-        of_rows = any(isinstance(inner, Mapping) for inner in source.values())
-        is_columns = not of_rows and all(candidates(list(source), role) for role in mapping[:1])
-        source = pa.table(dict(source)) if is_columns else mapping_table(source, mapping, what)
-    table = source if isinstance(source, NamedTable) else any_table(source, what, what, format=format)
+    of the columns ``mapping``, as ``{query: {document: value}}``.
+
+    ``what`` is what an empty table has none of, ``name`` what to call one in memory, ``usual`` the format of
+    a file whose suffix does not tell it.
+    """
+    name = name or what
+    if isinstance(source, NamedTable):
+        return source
+    if isinstance(source, Mapping) and mapping:
+        listed = all(isinstance(inner, Sized) and not isinstance(inner, str) for inner in source.values())
+        if not listed or not candidates(list(source), mapping[0]) or _of_mappings(source):
+            return mapping_table(source, mapping, name)
+        source = pa.table(dict(source))
+    table, file = as_table(source, name), as_source(source)
+    if table is None and file is not None:
+        file.check()
+        table = open_table(file, format or guess_format(file.path or file.name) or usual, what)
     if table is None:
-        raise InputTypeError(f"{what} are read from a path or a table, got {type(source).__name__}")
+        accepted = "a path, a table or a dictionary" if mapping else "a path or a table"
+        raise InputTypeError(f"{what} are read from {accepted}, got {type(source).__name__}")
     return table
+
+
+def _of_mappings(source: Mapping[Any, Any]) -> bool:
+    return any(isinstance(inner, Mapping) for inner in source.values())
 
 
 def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -> NamedTable:
@@ -108,10 +118,15 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
     if len(widths) > 1:
         raise InputTypeError(f"{name}: some of the values are dictionaries, and some are not")
     used = list(names[-widths.pop() :])
+
+    def place(row: int) -> str:
+        keys = zip(used[:-1], rows[row], strict=False)
+        return ", ".join(f"{column} {key!r}" for column, key in keys)
+
     return NamedTable(
         used,
         lambda column: [row[used.index(column)] for row in rows],
-        report=RowProblems(name),
+        report=RowProblems(name, place=place),
         by_keys=True,
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
-from evenrank.errors import DataError, InputTypeError
+from evenrank.errors import DataError
 from evenrank.io.cells import score_cells
 from evenrank.io.column_names import candidates, listed
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable, decoded
-from evenrank.io.tables import Role, any_table, column_of_roles, mapping_table, read_roles
+from evenrank.io.tables import Role, column_of_roles, read_roles, the_table
 
 _TABLES = ("csv", "tsv", "jsonl", "parquet")
 
@@ -29,15 +29,7 @@ def read_target(source: object, attribute: Attribute) -> Target:
     if file is not None and file.guessed_format not in _TABLES:
         return _of_numbers(file, attribute)
     name = f"target of {attribute.name}"
-    if isinstance(source, Mapping):
-        return _of_table(mapping_table(source, ("query", "value", "share"), name), attribute)
-    table = any_table(source, "target", name)
-    if table is None:
-        raise InputTypeError(
-            "a target is read from a path, an open file, a dict {value: share} or {query: {value: share}}, "
-            f"or a pandas, polars or Arrow table; got {type(source).__name__}"
-        )
-    return _of_table(table, attribute)
+    return _of_table(the_table(source, "targets", name=name, mapping=("query", "value", "share")), attribute)
 
 
 def _of_numbers(file: Source, attribute: Attribute) -> Target:

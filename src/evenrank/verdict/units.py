@@ -59,15 +59,13 @@ def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str
 def _columns(path: str, format: str | None, document: str | None) -> Iterator[tuple[str, Pairs, Int64s]]:
     """Each column of names in a table: its documents, and the code of each one's name."""
     from evenrank.io.groups.entries import Asked, table_entries
-    from evenrank.io.tables import any_table
+    from evenrank.io.tables import the_table
 
     named = {} if document is None else {"document": document}
     try:
-        table = any_table(path, "documents", path, format=format)
+        table = the_table(path, "documents", format=format)
     except (EvenrankError, OSError):
         return  # not a table, or not one file
-    if table is None:
-        return
     for column in table.names:
         try:
             entries = table_entries(table, Asked(column, column=column, columns=named))

@@ -12,15 +12,13 @@ from evenrank.comparison.audits.audited import RunLabel
 from evenrank.errors import DataError, EvenrankWarning
 from evenrank.io.cells import id_cells
 from evenrank.io.run_record import RECORD_SUFFIX, read_record
-from evenrank.io.tables import any_table
+from evenrank.io.tables import the_table
 from evenrank.scores import Scores
 
 
 def read_systems(path: str) -> dict[str, RunLabel]:
     """A table with the columns ``run``, ``class``, perhaps ``system``; runs of one system are seeds."""
-    table = any_table(path, "systems", "systems", format=None)
-    if table is None:
-        raise DataError(f"{path}: is no table of systems, with the columns run, class and perhaps system")
+    table = the_table(path, "systems")
     missing = [column for column in ("run", "class") if column not in table.names]
     if missing:
         raise DataError(

@@ -14,7 +14,7 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, query_cells, text_cells
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import any_table
+from evenrank.io.tables import the_table
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "topic"),
@@ -107,12 +107,10 @@ def read_opinions(
     """
     if isinstance(source, Opinions):
         return source
-    table = any_table(source, "documents", "documents", format=format, usual="jsonl")
-    if table is not None:
-        return _of_table(table, columns, texts)
-    if not isinstance(source, Mapping):
-        raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
-    return _of_mapping(source, with_texts=texts)
+    if isinstance(source, Mapping):
+        return _of_mapping(source, with_texts=texts)
+    table = the_table(source, "documents", format=format, usual="jsonl")
+    return _of_table(table, columns, texts)
 
 
 def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
