@@ -24,7 +24,7 @@ from evenrank.errors import (
     shortened,
 )
 from evenrank.io.atomic import atomic_write
-from evenrank.io.cells import is_missing, is_number, quoted
+from evenrank.io.cells import BadValue, is_missing, is_number, quoted
 from evenrank.io.column_names import candidates
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, guess_format
@@ -271,9 +271,10 @@ class _Words:
         self, report: RowProblems, row: int, word: str, group: str, first: tuple[str, RowProblems, int]
     ) -> None:
         owner, there, place = first
-        lines, where = there.lines, ""
-        if lines is not None:
-            where = f"line {lines[place]}" if there is report else f"{there.source}:{lines[place]}"
+        where = ""
+        if there.lines is not None:
+            line = there.line(place)
+            where = f"line {line}" if there is report else f"{there.source}:{line}"
         if lower(word) in self.groups.get(group, {}):
             how = "; ".join(filter(None, (where, "case does not count")))
             what = f"{quoted(word)} is twice in group {quoted(group)} ({how})"
@@ -284,7 +285,7 @@ class _Words:
         if self._repeats is None:
             report.add(row, what)
         else:
-            source = report.source if report.lines is None else f"{report.source}:{report.lines[row]}"
+            source = report.source if report.lines is None else f"{report.source}:{report.line(row)}"
             self._repeats.append(Repeat(lower(word), group, f"{source}: {what}"))
 
     def check_partners(self) -> None:
@@ -322,15 +323,11 @@ def _of_json(text: str, source: str, name: str, repeats: list[Repeat] | None = N
         value = json.loads(text, object_pairs_hook=_no_key_twice)
     except json.JSONDecodeError as error:
         raise DataError.listing(source, [Problem(error.lineno, f"not JSON: {error.msg}")]) from error
-    except (_KeyTwice, RecursionError) as error:
+    except (BadValue, RecursionError) as error:
         raise DataError(f"{source}: {error}") from error
     if not isinstance(value, dict):
         raise DataError(f'{source}: expected an object {{"groups": {{group: [words]}}}}')
     return _of_object(value, name, source, repeats)
-
-
-class _KeyTwice(ValueError):
-    pass
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -338,7 +335,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(keys) < len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in keys if names.count(key) > 1)
-        raise _KeyTwice(f"the key {quoted(twice)} is there twice")
+        raise BadValue(f"the key {quoted(twice)} is there twice")
     return keys
 
 

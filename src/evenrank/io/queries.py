@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
@@ -42,7 +42,7 @@ class Queries:
     text_column: str | None = None  # of a table that has one
     nameable: bool = True  # whether the command that reads them has --columns
     weight_column: str | None = None  # that says how often each query is asked
-    lines: Sequence[int] | None = None  # where each query stands in a file of lines
+    lines: Sequence[int] | Callable[[], Sequence[int]] | None = None
 
     @cached_property
     def reasons(self) -> dict[str, str]:

@@ -10,9 +10,9 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 class RowProblems:
     """Problems of one source by row, until there are more than are shown.
 
-    Where the rows come from lines of a file, ``lines`` holds the number of each, and ``broken`` are lines
-    that are no rows; ``place`` says it in words (the query and document of a mapping), or nothing; without
-    either, a row is called by its number.
+    Where the rows come from lines of a file, ``lines`` holds the number of each, or counts them for a
+    message, and ``broken`` are lines that are no rows; ``place`` says it in words
+    (the query and document of a mapping), or nothing; without either, a row is called by its number.
 
     >>> report = RowProblems("frame")
     >>> report.add(2, "score is missing")
@@ -25,7 +25,7 @@ class RowProblems:
         self,
         source: str,
         *,
-        lines: Sequence[int] | None = None,
+        lines: Sequence[int] | Callable[[], Sequence[int]] | None = None,
         broken: Sequence[Problem] = (),
         place: Callable[[int], str] | None = None,
     ) -> None:
@@ -53,8 +53,8 @@ class RowProblems:
             raise self.error()
 
     def error(self) -> DataError:
-        problems = sorted(self._problems, key=lambda problem: self._line(problem[0]))
-        numbered = [Problem(self._line(row), what) for row, what in problems]
+        problems = sorted(self._problems, key=lambda problem: self.line(problem[0]))
+        numbered = [Problem(self.line(row), what) for row, what in problems]
         if self.lines is not None:
             return DataError.listing(
                 self.source, sorted([*numbered, *self._broken], key=lambda one: one.line), more=self._more
@@ -78,7 +78,10 @@ class RowProblems:
         ]
         return self.error()
 
-    def _line(self, row: int) -> int:
+    def line(self, row: int) -> int:
+        """The number of a row, or of the line that it begins in."""
+        if callable(self.lines):
+            self.lines = self.lines()
         return row + 1 if self.lines is None else self.lines[row]
 
     def _place(self, row: int) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,24 +57,6 @@ class Rows(NamedTuple):
     broken: list[Problem]
 
 
-class _LinesOfRows(Sequence[int]):
-    """The line of each row, counted when a message asks for one."""
-
-    def __init__(self, rows: int, count: Callable[[], list[int]]) -> None:
-        self._rows = rows
-        self._count = count
-
-    @cached_property
-    def _found(self) -> list[int]:
-        return self._count()
-
-    def __len__(self) -> int:
-        return self._rows
-
-    def __getitem__(self, row: Any) -> Any:
-        return self._found[row]
-
-
 def open_table(source: Source, format: str, what: str, nothing: type[DataError] = DataError) -> NamedTable:
     """The table in a file; ``what`` is what an empty one has none of, ``nothing`` the class of that error."""
     if format == "parquet":
@@ -83,20 +64,28 @@ def open_table(source: Source, format: str, what: str, nothing: type[DataError] 
     content = source.content().without_bom(source.name)
     if content.buffer.size == 0:
         raise nothing(f"{source.name}: no {what} (the file is empty)")
+    if format != "jsonl":
+        found = _by_arrow(content, source.name, format)
+        if found is not None:
+            return found
+    text = decoded(content, source.name)
     if format == "jsonl":
-        rows = json_rows(decoded(content, source.name))
-        found = NamedTable(
-            rows.header,
-            lambda key: [row.get(key) for row in rows.cells],
-            report=RowProblems(source.name, lines=rows.lines, broken=rows.broken),
-        )
-        none = "only blank lines"
+        rows, none = json_rows(text), "only blank lines"
     else:
-        found = _delimited(content, source.name, format)
+        rows = delimited_rows(text, _DELIMITERS[format], quotes=format == "csv")
         none = "no line but the header"
-    if not found.report.lines and not found.report.found:
+        _check_separator(rows.header, source.name, format)
+    if not rows.lines and not rows.broken:
         raise nothing(f"{source.name}: no {what} ({none})")
-    return found
+
+    def column(name: str) -> list[Any]:
+        if format == "jsonl":
+            return [row.get(name) for row in rows.cells]
+        place = rows.header.index(name)
+        return [row[place] for row in rows.cells]
+
+    report = RowProblems(source.name, lines=rows.lines, broken=rows.broken)
+    return NamedTable(rows.header, column, text=format != "jsonl", report=report)
 
 
 def read_named_rows(
@@ -201,29 +190,11 @@ def _refuse_constant(name: str) -> Any:
     raise BadValue(f"{name} is not a JSON number")
 
 
-def _delimited(content: Content, name: str, format: str) -> NamedTable:
-    """CSV has quotes that may span lines; a quote in TSV is a character like any other."""
+def _by_arrow(content: Content, name: str, format: str) -> NamedTable | None:
+    """The cells of a file as text; None for one that is not as simple as that.
 
-    def row_by_row(strict: bool = True) -> Rows:
-        text = decoded(content, name)
-        return delimited_rows(text, _DELIMITERS[format], quotes=format == "csv", strict=strict)
-
-    read = _by_arrow(content.buffer, format)
-    if read is not None:
-        header, table = read
-        report = RowProblems(name, lines=_LinesOfRows(table.num_rows, lambda: row_by_row(strict=False).lines))
-        return NamedTable(header, lambda column: table.column(header.index(column)), text=True, report=report)
-    rows = row_by_row()
-    header = rows.header
-    _check_separator(header, name, format)
-    report = RowProblems(name, lines=rows.lines, broken=rows.broken)
-    return NamedTable(
-        header, lambda column: [row[header.index(column)] for row in rows.cells], text=True, report=report
-    )
-
-
-def _by_arrow(data: pa.Buffer, format: str) -> tuple[list[str], pa.Table] | None:
-    """The names of the columns and their cells as text; None for a file that is not as simple as that."""
+    CSV has quotes that may span lines; a quote in TSV is a character like any other."""
+    data = content.buffer
     head, newline, _ = data.slice(0, min(data.size, _HEAD)).to_pybytes().partition(b"\n")
     rows = data.slice(len(head) + 1) if newline else data.slice(data.size)
     if not rows.size or b"\r" in head.removesuffix(b"\r"):
@@ -251,7 +222,15 @@ def _by_arrow(data: pa.Buffer, format: str) -> tuple[list[str], pa.Table] | None
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):  # other fields in some line, or not UTF-8
         return None
-    return header, table
+    if not table.num_rows:
+        return None
+
+    def lines() -> list[int]:
+        text = decoded(content, name)
+        return delimited_rows(text, _DELIMITERS[format], quotes=format == "csv", strict=False).lines
+
+    report = RowProblems(name, lines=lines)
+    return NamedTable(header, lambda column: table.column(header.index(column)), text=True, report=report)
 
 
 def _check_separator(header: Sequence[str], name: str, format: str) -> None:

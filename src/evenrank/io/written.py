@@ -63,17 +63,18 @@ def write_run(
         checked_ids(run.doc_ids, "document", report)
         report.check()
         table = run.to_arrow().replace_schema_metadata({TIES_KEY: run.ties})
-        with atomic_write(path) as file:
-            if format == "parquet":
-                pa.parquet.write_table(table, file)
-            else:
-                for piece in _table_lines(table, format):
-                    file.write(piece)
+        lines = _table_lines(table, format)
     else:
-        last_field = one_word(run.name, "run") if tag is None else _checked_tag(tag)
+        last_field = one_word(run.name, "run") if tag is None else tag
+        if not isinstance(last_field, str) or one_word(last_field, "") != last_field or not last_field:
+            raise ParameterError(f"tag must be one word without blanks, got {tag!r}")
         check_ids(run.name, {"query": run.query_ids, "document": run.doc_ids})
-        with atomic_write(path) as file:
-            for piece in run_lines(run, last_field):
+        lines = run_lines(run, last_field)
+    with atomic_write(path) as file:
+        if format == "parquet":
+            pa.parquet.write_table(table, file)
+        else:
+            for piece in lines:
                 file.write(piece)
     if run.reads_judgements:
         write_record(path, {"system": run.name, READS_JUDGEMENTS: True})
@@ -84,22 +85,18 @@ def _table_lines(table: pa.Table, format: str) -> Iterator[bytes]:
 
     TSV has no quotes: no id holds a tab or the end of a line.
     """
-    if format != "jsonl":
-        yield _rows([table.column_names], format)
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-        rows = batch.to_pylist()
-        if format == "jsonl":
-            yield "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-        else:
-            yield _rows([list(row.values()) for row in rows], format)
-
-
-def _rows(rows: list[list[Any]], format: str) -> bytes:
+    how: dict[str, Any] = {"lineterminator": "\n"}
     if format == "tsv":
-        return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+        how |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
+    for number, batch in enumerate(table.to_batches(max_chunksize=_ROWS_AT_ONCE)):
+        rows, text = batch.to_pylist(), StringIO()
+        if format == "jsonl":
+            text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            writer = csv.writer(text, **how)
+            writer.writerows([table.column_names] if number == 0 else [])
+            writer.writerows(row.values() for row in rows)
+        yield text.getvalue().encode()
 
 
 def run_lines(run: Run, tag: str) -> Iterator[bytes]:
@@ -145,12 +142,6 @@ def writable_scores(scores: np.typing.NDArray[np.float64]) -> list[float] | list
     return kept
 
 
-def _checked_tag(tag: str) -> str:
-    if not isinstance(tag, str) or one_word(tag, "") != tag or not tag:
-        raise ParameterError(f"tag must be one word without blanks, got {tag!r}")
-    return tag
-
-
 def write_qrels(
     qrels: Qrels | DiversityQrels, path: str | os.PathLike[str], *, format: str | None = None
 ) -> None:
@@ -172,19 +163,10 @@ def write_qrels(
         return
     check_ids("qrels", {role: table.column(role) for role in table.column_names if role != "grade"})
     second = table.column("intent").to_pylist() if "intent" in table.column_names else ["0"] * len(table)
-    rows = zip(
-        table.column("query").to_pylist(),
-        second,
-        table.column("document").to_pylist(),
-        table.column("grade").to_pylist(),
-        strict=True,
-    )
+    queries, documents, grades = (table.column(name).to_pylist() for name in ("query", "document", "grade"))
+    rows = zip(queries, second, documents, grades, strict=True)
     with atomic_write(path) as file:
-        file.write(
-            "".join(
-                f"{query} {field} {document} {grade}\n" for query, field, document, grade in rows
-            ).encode()
-        )
+        file.write("".join(f"{' '.join(map(str, row))}\n" for row in rows).encode())
 
 
 def _graded_table(qrels: Qrels) -> pa.Table:

@@ -324,7 +324,7 @@ def _check_votes(entries: Entries, raters: pa.LargeStringArray) -> None:
     """Each rater votes once on a document (of a query), for one label."""
     report = entries.report
     for first, row in repeated_pairs(entries.owners, raters):
-        place = f"row {first + 1}" if report.lines is None else f"line {report.lines[first]}"
+        place = f"{'row' if report.lines is None else 'line'} {report.line(first)}"
         report.add(row, f"rater {raters[row].as_py()!r} votes twice (first on {place})")
     labels = np.bincount(entries.rows, minlength=len(entries.documents))
     for row in np.flatnonzero(labels > 1)[: PROBLEMS_SHOWN + 1].tolist():
