@@ -21,21 +21,20 @@ REFUSED: Any = object()
 LARGEST = 2**63 - 1
 
 
+def rule(wording: str, accept: Callable[[Any], Any], *, optional: bool) -> ParameterRule:
+    """A rule that takes None, too, where it is optional."""
+    if not optional:
+        return ParameterRule(wording, accept)
+    return ParameterRule(f"{wording} or None", lambda value: None if value is None else accept(value))
+
+
 def integer(at_least: int | None = None, *, optional: bool = False) -> ParameterRule:
     def accept(value: Any) -> Any:
-        if value is None and optional:
-            return None
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int)
-            or (at_least is not None and value < at_least)
-            or abs(value) > LARGEST
-        ):
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
             return REFUSED
-        return value
+        return value if at_least is None or value >= at_least else REFUSED
 
-    wording = "an integer" if at_least is None else f"an integer >= {at_least}"
-    return ParameterRule(wording + (" or None" if optional else ""), accept)
+    return rule("an integer" + ("" if at_least is None else f" >= {at_least}"), accept, optional=optional)
 
 
 def number(
@@ -47,8 +46,6 @@ def number(
     optional: bool = False,
 ) -> ParameterRule:
     def accept(value: Any) -> Any:
-        if value is None and optional:
-            return None
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return REFUSED
         if not abs(value) <= sys.float_info.max:  # an integer may be larger than any other number
@@ -59,42 +56,34 @@ def number(
 
     left = "" if low == -math.inf else f" {'>' if open_low else '>='} {low:g}"
     right = "" if high == math.inf else f" {'<' if open_high else '<='} {high:g}"
-    wording = "a number" + left + (" and" if left and right else "") + right
-    return ParameterRule(wording + (" or None" if optional else ""), accept)
+    return rule("a number" + left + (" and" if left and right else "") + right, accept, optional=optional)
 
 
 def grade(*, optional: bool = False) -> ParameterRule:
     """A grade of judgements: whole, as most are, or a fraction, as ratings have it."""
 
     def accept(value: Any) -> Any:
-        if value is None and optional:
-            return None
         if isinstance(value, float) and not value.is_integer() and math.isfinite(value) and value > 0:
             return value
         return integer(1).accept(value)
 
-    return ParameterRule("an integer >= 1 or a fraction > 0" + (" or None" if optional else ""), accept)
+    return rule("an integer >= 1 or a fraction > 0", accept, optional=optional)
 
 
 def choice(*options: str, optional: bool = False) -> ParameterRule:
-    def accept(value: Any) -> Any:
-        if value is None and optional:
-            return None
-        return value if isinstance(value, str) and value in options else REFUSED
-
     wording = "one of " + ", ".join(repr(option) for option in options)
-    return ParameterRule(wording + (" or None" if optional else ""), accept)
+    return rule(
+        wording,
+        lambda value: value if isinstance(value, str) and value in options else REFUSED,
+        optional=optional,
+    )
 
 
 def flag(*, optional: bool = False) -> ParameterRule:
-    def accept(value: Any) -> Any:
-        return value if isinstance(value, bool) or (value is None and optional) else REFUSED
-
-    return ParameterRule("True or False" + (" or None" if optional else ""), accept)
+    return rule(
+        "True or False", lambda value: value if isinstance(value, bool) else REFUSED, optional=optional
+    )
 
 
 def text(*, optional: bool = False) -> ParameterRule:
-    def accept(value: Any) -> Any:
-        return value if isinstance(value, str) or (value is None and optional) else REFUSED
-
-    return ParameterRule("a string" + (" or None" if optional else ""), accept)
+    return rule("a string", lambda value: value if isinstance(value, str) else REFUSED, optional=optional)

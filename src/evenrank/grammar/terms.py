@@ -7,7 +7,7 @@ import difflib
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from evenrank.errors import ParameterError, UnknownNameError
-from evenrank.grammar.rules import REFUSED, ParameterRule
+from evenrank.grammar.rules import REFUSED, ParameterRule, rule
 
 T = TypeVar("T", bound="Term")
 
@@ -20,8 +20,6 @@ def term_of(kind: str, *, optional: bool = False) -> ParameterRule:
     """A nested term, given as a value or as its name."""
 
     def accept(value: Any) -> Any:
-        if value is None and optional:
-            return None
         if isinstance(value, str):
             from evenrank.grammar.reading import parse  # which reads terms, and so imports this module
 
@@ -31,7 +29,7 @@ def term_of(kind: str, *, optional: bool = False) -> ParameterRule:
     article = "an" if kind[0] in "aeiou" else "a"
     # the few kinds of attention are named; measures are too many for that
     listed = f" ({', '.join(usual_names(kind))})" if kind == "attention" else ""
-    return ParameterRule(f"{article} {kind}{listed}" + (" or None" if optional else ""), accept)
+    return rule(f"{article} {kind}{listed}", accept, optional=optional)
 
 
 def usual_names(kind: str) -> list[str]:

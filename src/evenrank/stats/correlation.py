@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from evenrank.arrays import Floats
 from evenrank.errors import DataError, ParameterError, UnknownNameError
 from evenrank.stats.intervals import ConfidenceInterval, check_level
 from evenrank.stats.orders import MOST, MOST_RANKED, concordances, exact_p, exact_rank_p, product_moments
-from evenrank.stats.paired import FinitePairs, finite_pairs
+from evenrank.stats.paired import finite_pairs
 from evenrank.stats.ties import slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
@@ -59,6 +59,15 @@ class CorrelationMatrix(NamedTuple):
     least_p: Floats = np.zeros((0, 0))  # (m, m) no order of the values has a smaller p
 
 
+class _Found(NamedTuple):
+    """A coefficient, its p, from which distribution that is, and the least p that the values allow."""
+
+    value: float
+    p_value: float
+    p_method: str
+    least_p: float = 0.0
+
+
 def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
     """Pearson's r; interval ``tanh(atanh(r) +- z sqrt(1/(n-3)))``.
 
@@ -67,16 +76,15 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     1921. Undefined when there are fewer than two points or one side is constant; the interval when n <= 3 or
     |r| = 1.
     """
-    pairs = finite_pairs(first, second)
-    if (early := _undefined(pairs, level)) is not None:
-        return early
-    one, two, n = pairs.first, pairs.second, len(pairs.first)
-    r = _clipped(float(product_moments(one, two[None])[0]))
-    interval = _fisher(r, n, level, 3, 1.0)
-    if n > MOST:
-        return Correlation(r, interval, _p_by_t(r, n), n, _dropped(pairs), None, "t")
-    p_value, least = exact_p(one, two, product_moments)
-    return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
+
+    def compute(one: Floats, two: Floats) -> _Found:
+        r = _clipped(float(product_moments(one, two[None])[0]))
+        if len(one) > MOST:
+            return _Found(r, _p_by_t(r, len(one)), "t")
+        p_value, least = exact_p(one, two, product_moments)
+        return _Found(r, p_value, EXACT, least)
+
+    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, level, 3, 1.0))
 
 
 def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
@@ -86,16 +94,16 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
     ranks, but exact up to 12 points. Reference: Bonett and Wright, Sample size requirements for estimating
     Pearson, Kendall and Spearman correlations, 2000. Undefined as Pearson's.
     """
-    pairs = finite_pairs(first, second)
-    if (early := _undefined(pairs, level)) is not None:
-        return early
-    one, two, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
-    r = _clipped(float(product_moments(one, two[None])[0]))
-    interval = _fisher(r, n, level, 3, 1 + r * r / 2)
-    if n > MOST_RANKED:
-        return Correlation(r, interval, _p_by_t(r, n), n, _dropped(pairs), None, "t")
-    p_value, least = exact_rank_p(one, two)
-    return Correlation(r, interval, p_value, n, _dropped(pairs), None, EXACT, least)
+
+    def compute(one: Floats, two: Floats) -> _Found:
+        one, two = tied_ranks(one), tied_ranks(two)
+        r = _clipped(float(product_moments(one, two[None])[0]))
+        if len(one) > MOST_RANKED:
+            return _Found(r, _p_by_t(r, len(one)), "t")
+        p_value, least = exact_rank_p(one, two)
+        return _Found(r, p_value, EXACT, least)
+
+    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, level, 3, 1 + r * r / 2))
 
 
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
@@ -108,23 +116,22 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     >>> round(kendall([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).value, 3)
     0.733
     """
-    pairs = finite_pairs(first, second)
-    if (early := _undefined(pairs, level)) is not None:
-        return early
-    from scipy.stats import kendalltau
 
-    one, two, n = tied_ranks(pairs.first), tied_ranks(pairs.second), len(pairs.first)
-    ties = len(np.unique(one)) < n or len(np.unique(two)) < n
-    method = EXACT if not ties and n <= RECURSION else "asymptotic"
-    tau, p_value = kendalltau(one, two, method=method)
-    least = 2 / math.factorial(n) if method == EXACT else 0.0
-    if ties and n <= MOST:
+    def compute(one: Floats, two: Floats) -> _Found:
+        from scipy.stats import kendalltau
+
+        one, two, n = tied_ranks(one), tied_ranks(two), len(one)
+        ties = len(np.unique(one)) < n or len(np.unique(two)) < n
+        exact = not ties and n <= RECURSION
+        tau, p_value = map(float, kendalltau(one, two, method="exact" if exact else "asymptotic"))
+        if exact:
+            return _Found(_clipped(tau), p_value, EXACT, 2 / math.factorial(n))
+        if n > MOST:
+            return _Found(_clipped(tau), p_value, "normal")
         p_value, least = exact_p(one, two, concordances)
-        method = EXACT
-    value = _clipped(float(tau))
-    interval = kendall_interval(value, n, level=level)
-    name = EXACT if method == EXACT else "normal"
-    return Correlation(value, interval, float(p_value), n, _dropped(pairs), None, name, least)
+        return _Found(_clipped(tau), p_value, EXACT, least)
+
+    return _correlated(first, second, compute, lambda tau, n: kendall_interval(tau, n, level=level))
 
 
 def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> ConfidenceInterval:
@@ -158,31 +165,30 @@ def correlation_matrix(
     table = np.asarray(columns, dtype=np.float64)
     if table.ndim != 2:
         raise DataError(f"a matrix of correlations needs points by measures, got shape {table.shape}")
-    count = table.shape[1]
-    values, low, high, p_values = (np.full((count, count), np.nan) for _ in range(4))
-    counts = np.zeros((count, count), dtype=np.int64)
-    reasons: list[list[str | None]] = [[None] * count for _ in range(count)]
-    least_p = np.zeros((count, count))
-    methods = [["none"] * count for _ in range(count)]
-    for one in range(count):
-        for two in range(one, count):
-            found = METHODS[method](table[:, one], table[:, two], level=level)
-            for place in ((one, two), (two, one)):
-                values[place], p_values[place], counts[place] = found.value, found.p_value, found.n
-                low[place], high[place] = found.interval.low, found.interval.high
-                least_p[place], methods[place[0]][place[1]] = found.least_p, found.p_method
-            reasons[one][two] = found.reason
-            reasons[two][one] = _SWAPPED.get(found.reason or "", found.reason)
+    every = range(table.shape[1])
+    found: dict[tuple[int, int], Correlation] = {}
+    for one in every:
+        for two in every[one:]:
+            both = METHODS[method](table[:, one], table[:, two], level=level)
+            found[two, one] = both._replace(reason=_SWAPPED.get(both.reason or "", both.reason))
+            found[one, two] = both
+
+    def of(part: Callable[[Correlation], Any]) -> tuple[tuple[Any, ...], ...]:
+        return tuple(tuple(part(found[one, two]) for two in every) for one in every)
+
+    def matrix(part: Callable[[Correlation], float], kind: type = float) -> Any:
+        return np.array(of(part), dtype=kind).reshape(len(every), len(every))
+
     return CorrelationMatrix(
         method,
-        values,
-        low,
-        high,
-        p_values,
-        counts,
-        tuple(map(tuple, reasons)),
-        tuple(map(tuple, methods)),
-        least_p,
+        matrix(lambda one: one.value),
+        matrix(lambda one: one.interval.low),
+        matrix(lambda one: one.interval.high),
+        matrix(lambda one: one.p_value),
+        matrix(lambda one: one.n, np.int64),
+        of(lambda one: one.reason),
+        of(lambda one: one.p_method),
+        matrix(lambda one: one.least_p),
     )
 
 
@@ -194,27 +200,26 @@ _CONSTANT = {
 _SWAPPED = {_CONSTANT[one, two]: _CONSTANT[two, one] for one, two in _CONSTANT}
 
 
-def _undefined(pairs: FinitePairs, level: float) -> Correlation | None:
-    check_level(level)
-    n = len(pairs.first)
-    if n < 2:
-        reason = TOO_FEW
-    else:
-        constant = (_is_constant(pairs.first), _is_constant(pairs.second))
-        if not any(constant):
-            return None
-        reason = _CONSTANT[constant]
-    return Correlation(
-        math.nan, ConfidenceInterval(math.nan, math.nan, reason), math.nan, n, _dropped(pairs), reason
-    )
+def _correlated(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    compute: Callable[[Floats, Floats], _Found],
+    interval: Callable[[float, int], ConfidenceInterval],
+) -> Correlation:
+    """What ``compute`` says of the points that count, or why there is nothing to compute."""
+    one, two, undefined, infinite = finite_pairs(first, second)
+    n, dropped = len(one), undefined + infinite
+    constant = (_is_constant(one), _is_constant(two)) if n > 1 else (False, False)
+    if n < 2 or any(constant):
+        reason = TOO_FEW if n < 2 else _CONSTANT[constant]
+        nothing = ConfidenceInterval(math.nan, math.nan, reason)
+        return Correlation(math.nan, nothing, math.nan, n, dropped, reason)
+    value, p_value, p_method, least_p = compute(one, two)
+    return Correlation(value, interval(value, n), p_value, n, dropped, None, p_method, least_p)
 
 
 def _is_constant(values: Floats) -> bool:
     return bool(np.ptp(values) <= slack(values))
-
-
-def _dropped(pairs: FinitePairs) -> int:
-    return pairs.undefined + pairs.infinite
 
 
 def _clipped(value: float) -> float:
