@@ -17,7 +17,7 @@ from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
 from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
-from evenrank.measures.divergences import MAX
+from evenrank.measures.divergences import MAX, OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
 from evenrank.measures.diversity import alpha_nDCG
 from evenrank.measures.fair_lists import (
     BY_DOCUMENT,
@@ -34,7 +34,6 @@ from evenrank.measures.fair_parameters import BOTH, COLUMNS, EVEN_WEIGHT, FAIRNE
 from evenrank.measures.greedy import greedy_order
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, check_divergence
 from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.prefix_distances import OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
 from evenrank.measures.prefixes import NO_GROUP, PrefixShareMeasure, prefix_notes
 from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, nDCG
 from evenrank.measures.sums import padded_sum

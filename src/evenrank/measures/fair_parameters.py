@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenrank.errors import ParameterError
+from evenrank.measures.divergences import OF_PREFIXES, OF_SHARES
 from evenrank.measures.diversity import ERR_IA
 from evenrank.measures.fair_lists import BY_DOCUMENT, BY_GROUP, JUDGED_ONLY, NAMES
-from evenrank.measures.prefix_distances import OF_PREFIXES, OF_SHARES
 
 if TYPE_CHECKING:
     from evenrank.measures.fair import FAIR
