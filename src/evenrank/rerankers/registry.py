@@ -25,13 +25,19 @@ def describe(cls: type[Reranker]) -> dict[str, Any]:
     """What a re-ranker declares, in plain values."""
     summary, _, text = (inspect.getdoc(cls) or "").partition("\n\n")
     default = cls()
+    if not isinstance(cls.__dict__.get("adds", False), bool):  # a parameter decides
+        documents = "those of the list, or more"
+    else:
+        documents = "some of those of the list" if cls.shortens else "those of the list"
     return {
         "name": cls.name,
         "summary": " ".join(summary.split()),
         "reference": cls.reference,
         "needs": sorted({_needed(need, default) for need in default.needs}),
-        "random": _may_vary(cls),
-        "documents": _documents(cls),
+        "random": any(
+            field.name == "seed" for field in cls.parameters()
+        ),  # for some values of its parameters
+        "documents": documents,
         "parameters": cls.describe_parameters(),
         "text": text.partition(">>>")[0].strip(),
     }
@@ -46,17 +52,3 @@ def _needed(need: str, method: Reranker) -> str:
     if name == "relevance" and hasattr(method, "pseudo"):
         return "judgements, or else the ranking"
     return {"relevance": "judgements", "": "a table of numbers"}.get(name, name)
-
-
-def _may_vary(cls: type[Reranker]) -> bool:
-    """Whether some values of its parameters leave the order to chance."""
-    return any(field.name == "seed" for field in cls.parameters())
-
-
-def _documents(cls: type[Reranker]) -> str:
-    """Which documents the new list has."""
-    if not isinstance(cls.__dict__.get("adds", False), bool):  # a parameter decides
-        return "those of the list, or more"
-    if cls.shortens:
-        return "some of those of the list"
-    return "those of the list"
