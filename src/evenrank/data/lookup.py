@@ -70,6 +70,7 @@ class PairIndex:
             wanted = pc.is_in(self._doc_ids.strings, value_set=doc_ids.array().unique())
             rows = np.flatnonzero(values_of(wanted))
             part = PairIndex(self._query_codes[rows], self._doc_ids.at(rows))
+            part._asked = True  # it has all rows where every query has these documents
             return np.append(rows, -1)[part.locate(query_codes, doc_ids)]
         sorted_keys, sorted_rows = self._sorted
         starts, shift = self._starts
