@@ -151,7 +151,9 @@ def _evaluate_run(
         which = f" (the first of {len(members):,} rankings)" if len(members) > 1 else ""
         notes |= dict.fromkeys(note._replace(text=note.text + which) for note in said)
         for measure in group:
-            found = [_weighted(block, known.inputs.query_weights) for block in parts[measure]]
+            found, weights = parts[measure], known.inputs.query_weights
+            if weights is not None and measure.weighs_queries:
+                found = [replace(block, weights=weights_at(weights, block.query_ids)) for block in found]
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
             if measure in wanted:
@@ -253,13 +255,6 @@ def _own_values(sources: Sources) -> frozenset[str]:
     """The memberships in which a document without a label is a value of its own."""
     evidence = sources.evidence.items()
     return frozenset(kind for kind, source in evidence if isinstance(source, Membership) and source.own)
-
-
-def _weighted(block: ScoresBlock, weights: Mapping[str, float] | None) -> ScoresBlock:
-    """The same with the weights of its queries, where they have some and the measure uses them."""
-    if weights is None or not block.measure.weighs_queries:
-        return block
-    return replace(block, weights=weights_at(weights, block.query_ids))
 
 
 def deepest(measures: Sequence[Measure]) -> int | None:

@@ -106,7 +106,7 @@ def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBloc
     defined, count = valued.sum(axis=0).astype(float), counts.sum(axis=0)
     status = np.where(counts, codes, 0).max(axis=0)
     values, status = mean_of_defined(total, defined, status)
-    draws = np.array([[part.aggregate(column) for column in range(values.shape[1])] for part in parts])
+    draws = np.array([part.aggregate(column) for part in parts for column in range(values.shape[1])])
     shares = defined / count
     without = [part.unlabelled for part in parts if part.unlabelled is not None]
     return replace(
@@ -114,7 +114,7 @@ def mean_over_rankings(runs: RunSet, parts: Sequence[ScoresBlock]) -> ScoresBloc
         values=values,
         status=status,
         reasons=tuple(reasons),
-        draws=draws,
+        draws=draws.reshape(len(parts), -1),
         shares=shares,
         unlabelled=np.logical_and.reduce(without) if without else None,
     )
