@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.measures import Direction
 from evenrank.scores.columns import largest_columns, shown_rows
@@ -31,14 +31,11 @@ if TYPE_CHECKING:
 INTERVAL = "95% interval"
 
 
-@dataclass(frozen=True)
-class MeasureGrid:
+class MeasureGrid(NamedTuple):
     """One row for each run, one column for each measure.
 
-    How many queries a value is over is said once where it is the same.
-
-    It stands in a last column where all measures of a run are over equally many, else in the head of a
-    measure, else beside every value.
+    How many queries a value is over is said once where it is the same: in a last column where all measures of
+    a run are over equally many, else in the head of a measure, else beside every value.
     """
 
     heads: tuple[str, ...]
@@ -46,19 +43,24 @@ class MeasureGrid:
     whole: bool  # every run has every measure
 
 
+def _by_measure(rows: Iterable[SummaryRow]) -> dict[tuple[str, str], dict[str, SummaryRow]]:
+    """The rows by measure and column, and by run."""
+    found: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    for row in rows:
+        found.setdefault((row.measure, row.column), {})[row.run] = row
+    return found
+
+
 def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> MeasureGrid:
     """The values of all runs with their intervals, the best of each measure marked."""
-    found: dict[tuple[str, str], dict[str, SummaryRow]] = {}
-    for row in scores.summary() if rows is None else rows:
-        found.setdefault((row.measure, row.column), {})[row.run] = row
+    found = _by_measure(scores.summary() if rows is None else rows)
     runs, heads = scores.runs, []
     columns: list[list[Any]] = []
     counts: list[list[str]] = []
     for (measure, column), by_run in found.items():
-        direction = next(iter(by_run.values())).direction
+        heads.append(scores.names.heading(measure, column, next(iter(by_run.values())).direction))
         best = best_runs(scores, by_run.values()) if len(runs) > 1 else set()
         present = [by_run.get(run) for run in runs]
-        heads.append(scores.names.heading(measure, column, direction))
         counts.append([row.over if row else "" for row in present])
         columns.append(
             [
@@ -75,10 +77,8 @@ def measure_grid(scores: Scores, rows: Iterable[SummaryRow] | None = None) -> Me
             if len(set(own)) == 1:
                 heads[place] += f" (n = {own[0]})"
             else:
-                columns[place] = [
-                    replace(value, after=f"(n = {count})") if count else value
-                    for value, count in zip(columns[place], own, strict=True)
-                ]
+                pairs = zip(columns[place], own, strict=True)
+                columns[place] = [replace(v, after=f"(n = {count})") if count else v for v, count in pairs]
     cells = dict(zip(runs, zip(*columns, strict=True), strict=True))
     return MeasureGrid(tuple(heads), cells, all(len(by_run) == len(runs) for by_run in found.values()))
 
@@ -136,10 +136,7 @@ def summary_table(
         table = Table.of(["run", *grid.heads], body, notes=said, records=records, meaning=SEVERAL_MEANING)
         if grid.whole and (width is None or table.width(intervals=False) <= width):
             return table
-    of_measure: dict[tuple[str, str], list[SummaryRow]] = {}
-    for row in rows:
-        of_measure.setdefault((row.measure, row.column), []).append(row)
-    best = {measure: best_runs(scores, those) for measure, those in of_measure.items()}
+    best = {measure: best_runs(scores, by_run.values()) for measure, by_run in _by_measure(rows).items()}
     lines = (
         (
             *[row.run] * several,
@@ -151,9 +148,8 @@ def summary_table(
         for row in rows
     )
     measure = Column("measure", right=False, wraps=True)  # a name with parameters is long
-    head: list[str | Column] = [*["run"] * several, measure, "value", INTERVAL, "n"]
     return Table.of(
-        head,
+        [*["run"] * several, measure, "value", INTERVAL, "n"],
         lines,
         words=1 + several,
         notes=said,
@@ -182,9 +178,8 @@ def query_table(scores: Scores) -> Table:
         for (run, query), values in found.items()
     )
     said = [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
-    head = ["run"] * several + ["query", *heads.values()]
     return Table.of(
-        head,
+        [*["run"] * several, "query", *heads.values()],
         body,
         words=1 + several,
         notes=said + scores.names.notes(),
