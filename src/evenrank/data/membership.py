@@ -351,12 +351,8 @@ class Membership(PairRows):
         """
         if unlabelled not in (None, OWN):
             raise ParameterError(f"unlabelled must be None or {OWN!r}, got {unlabelled!r}")
-        evenly, dropped, own, named = (
-            even_labels(even),
-            even_labels(ignore),
-            [],
-            not isinstance(attribute, str),
-        )
+        evenly, dropped = even_labels(even), even_labels(ignore)
+        named, own = not isinstance(attribute, str), list[Any]()
         rows = []
         for query, document, given in label_rows(labels):
             if given is None and unlabelled == OWN:

@@ -55,9 +55,8 @@ class PooledMembership:
         cells = pool.query_codes[pairs].astype(np.int64) * width + places
         keys, back, starts = np.arange(count * width), cells, None
         if width > _MOST_VALUES and not membership.attribute.ordinal:
-            keys, back = np.unique(
-                cells, return_inverse=True
-            )  # the values that a query's pool has, and no others
+            # the values that the pool of a query has, and no others
+            keys, back = np.unique(cells, return_inverse=True)
         mass = np.bincount(back, weights=values, minlength=len(keys)).astype(np.float64)
         if membership.attribute.target == PRESENT:
             mass = (mass > 0).astype(np.float64)
