@@ -23,7 +23,7 @@ from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
 from evenrank.inputs.query_weights import unweighted_note
-from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
+from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 from evenrank.measures.missing import counted_as

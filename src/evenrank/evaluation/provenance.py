@@ -17,7 +17,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
-from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
+from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 
 
 def provenance(

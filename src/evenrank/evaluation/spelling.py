@@ -14,7 +14,7 @@ from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import as_strings, take
 from evenrank.inputs import Inputs
-from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
+from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Measure
 from evenrank.scores.notes import ScoresNote
 

@@ -203,7 +203,7 @@ def read_counts(
     about = stored.about
     about.check(lexicon, tokenizer, source)
     if stored.folder is not None or about.rows > LOADED:
-        from evenrank.io.rows_by_need import WordsByNeed
+        from evenrank.io.by_need import WordsByNeed
 
         return WordsByNeed(stored)
     with sound_counts(about.name), counts_file(stored.path) as file:

@@ -20,13 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.arrays import Floats, values_of
+from evenrank.arrays import Floats, UInt64s, values_of
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
 from evenrank.io.content_hash import hash_of_file
 from evenrank.io.counts import ID, ROW_GROUP, SOURCE, CountsWriter, counts_file, noticing_damage
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
+from evenrank.io.rows_by_need import RowsByNeed
 from evenrank.io.source import parquet_file
 
 FORMAT = 2  # 1 did not say how many documents a group has
@@ -40,26 +41,34 @@ class DerivedGroups(NamedTuple):
     shares: Floats
 
 
-class StoredGroups(NamedTuple):
-    """Derived groups where they lie: a file, or the parts of a folder."""
+class StoredGroups:
+    """Derived groups where they lie: a file, or the parts of a folder; rows of them are read by need."""
 
-    path: Path
-    files: list[Path]
-    groups: tuple[str, ...]
-    target: tuple[float, ...]
-    rows: int
+    def __init__(
+        self, path: Path, files: list[Path], groups: Sequence[str], target: Sequence[float], rows: int
+    ) -> None:
+        self.path, self.files, self.rows, self.name = path, files, rows, str(path)
+        self.groups, self.target = tuple(groups), tuple(target)
+        columns = [(ID, pa.large_string()), *((group, pa.float64()) for group in groups)]
+        self._rows = RowsByNeed(files, pa.schema(columns), rows, sound_groups)
 
     def in_order(self, groups: Sequence[str]) -> StoredGroups:
         """The same with the groups, and so their targets and columns, in another order."""
         shares = dict(zip(self.groups, self.target, strict=True))
-        return self._replace(groups=tuple(groups), target=tuple(shares[group] for group in groups))
+        return StoredGroups(self.path, self.files, groups, [shares[group] for group in groups], self.rows)
 
-    def whole(self) -> DerivedGroups:
-        tables = []
-        for path in self.files:
-            with sound_groups(path), counts_file(path) as file:
-                tables.append(file.read([ID, *self.groups]))
-        return self.of_table(pa.concat_tables(tables))
+    @property
+    def reading(self) -> dict[str, int]:
+        """How much was read so far, and of how much."""
+        return self._rows.reading
+
+    def known(self, hashes: UInt64s) -> DerivedGroups:
+        """The documents that were asked for so far, those with these hashes of their ids among them."""
+        return self._of_table(self._rows.known(hashes))
+
+    def all(self) -> DerivedGroups:
+        """All documents, those first that were asked for before."""
+        return self._of_table(self._rows.all())
 
     def sizes(self) -> Floats:
         """(G,): how many documents each group has, as the files say; their order is that of the schema."""
@@ -78,12 +87,11 @@ class StoredGroups(NamedTuple):
         parts = read_counts_folder(self.path, GROUPS).parts
         return hashlib.sha256("\n".join(part.digest for part in parts).encode()).hexdigest()
 
-    def of_table(self, table: pa.Table) -> DerivedGroups:
-        with sound_groups(self.path):
-            shares = np.empty((len(table), len(self.groups)))
-            for code, group in enumerate(self.groups):
-                shares[:, code] = values_of(table.column(group))
-            return DerivedGroups(as_strings(table.column(ID)), shares / shares.sum(axis=1, keepdims=True))
+    def _of_table(self, table: pa.Table) -> DerivedGroups:
+        shares = np.empty((len(table), len(self.groups)))
+        for code, group in enumerate(self.groups):
+            shares[:, code] = values_of(table.column(group))
+        return DerivedGroups(as_strings(table.column(ID)), shares / shares.sum(axis=1, keepdims=True))
 
 
 def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | None) -> pa.Schema:
@@ -150,7 +158,7 @@ def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
     if rows < 0:
         with sound_groups(place), counts_file(place) as file:
             rows = file.metadata.num_rows
-    return StoredGroups(place, files, tuple(about["groups"]), tuple(about["target"]), rows)
+    return StoredGroups(place, files, about["groups"], about["target"], rows)
 
 
 def _about(path: Path) -> dict[str, Any] | None:

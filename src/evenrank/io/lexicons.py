@@ -174,7 +174,7 @@ def _from_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
 
 
 def _text(source: Source) -> str:
-    return decoded(source.content().without_bom(source.name), source.name)
+    return decoded(source.content(), source.name)
 
 
 def _table_of_words(text: str, name: str, delimiter: str) -> NamedTable:

@@ -69,12 +69,6 @@ class Content:
     skipped: int = 0
     lines: int = 0
 
-    def without_bom(self, name: str) -> Content:
-        if self.buffer.size < len(_BOM) or self.buffer.slice(0, len(_BOM)).to_pybytes() != _BOM:
-            return self
-        warn_of_bom(name)
-        return replace(self, buffer=self.buffer.slice(len(_BOM)), skipped=len(_BOM))
-
     def without_description(self) -> Content:
         """Without the description of the system, ``<SYSDESC>..</SYSDESC>``, that NTCIR runs begin with."""
         if b"<" not in self.buffer.slice(0, min(self.buffer.size, _HEAD)).to_pybytes():
@@ -122,16 +116,23 @@ class Source:
             self._opened(self.path).close()
 
     def content(self) -> Content:
-        """The whole content. A plain file is mapped, not copied."""
+        """The whole content, without a byte order mark. A plain file is mapped, not copied."""
+        buffer = self._buffer()
+        if buffer.size < len(_BOM) or buffer.slice(0, len(_BOM)).to_pybytes() != _BOM:
+            return Content(buffer)
+        warn_of_bom(self.name)
+        return Content(buffer.slice(len(_BOM)), skipped=len(_BOM))
+
+    def _buffer(self) -> pa.Buffer:
         if self.path is None:
-            return Content(pa.py_buffer(b"".join(self.blocks())))
+            return pa.py_buffer(b"".join(self.blocks()))
         with self._opened(self.path) as file:
             if os.fstat(file.fileno()).st_size:
                 compressed = is_compressed(file.read(MAGIC_LENGTH))
                 file.seek(0)
                 if not compressed:
-                    return Content(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-            return Content(pa.py_buffer(b"".join(plain_blocks(file.read, self.name, _BLOCK))))
+                    return pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return pa.py_buffer(b"".join(plain_blocks(file.read, self.name, _BLOCK)))
 
     def blocks(self, size: int = _BLOCK) -> Iterator[bytes]:
         """The content in pieces, with no more than a few of them in memory."""

@@ -61,7 +61,7 @@ def open_table(source: Source, format: str, what: str, nothing: type[DataError] 
     """The table in a file; ``what`` is what an empty one has none of, ``nothing`` the class of that error."""
     if format == "parquet":
         return _parquet(source)
-    content = source.content().without_bom(source.name)
+    content = source.content()
     if content.buffer.size == 0:
         raise nothing(f"{source.name}: no {what} (the file is empty)")
     if format != "jsonl":

@@ -34,7 +34,7 @@ def read_target(source: object, attribute: Attribute) -> Target:
 
 def _of_numbers(file: Source, attribute: Attribute) -> Target:
     file.check()
-    text = decoded(file.content().without_bom(file.name), file.name)
+    text = decoded(file.content(), file.name)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     report = RowProblems(file.name, lines=[number for number, _ in lines])
     shares = score_cells([line for _, line in lines], report, "share", text=True)

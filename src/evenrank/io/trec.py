@@ -152,7 +152,7 @@ DIVERSITY = Layout("judgements", ("query", "intent", "document", "grade"), parse
 
 def read_trec(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:
     """What ``build`` makes of the file. A file with any problem gives one error and nothing else."""
-    content = source.content().without_bom(source.name)
+    content = source.content()
     if layout.is_run:
         content = content.without_description()
     columns = _at_once(content, layout)

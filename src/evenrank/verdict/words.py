@@ -11,8 +11,8 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.ids import as_strings, take
+from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 from evenrank.io.derived_groups import DerivedGroups
-from evenrank.io.rows_by_need import MembershipByNeed, WordsByNeed
 
 NEUTRAL, OTHERWISE = "neutral", "no group"
 _NOT_IN_NAMES = re.compile(r"[\s.,:='\"()*@]+")

@@ -20,6 +20,7 @@ from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, take
+from evenrank.io.by_need import MembershipByNeed
 from evenrank.io.column_names import listed
 from evenrank.io.counts import ID
 from evenrank.io.derived_groups import StoredGroups, stored_groups
@@ -29,7 +30,6 @@ from evenrank.io.groups.folders import RowsOfFiles, is_several_tables, table_of_
 from evenrank.io.groups.hints import NO_HEADER
 from evenrank.io.groups.lines import LINES, ROLES, table_of_lines
 from evenrank.io.row_problems import RowProblems
-from evenrank.io.rows_by_need import MembershipByNeed, StoredRows
 from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import as_table
@@ -205,8 +205,8 @@ def _of_derived(
     stored = stored.in_order(asked.values or stored.groups)
     attribute = Attribute(asked.name, stored.groups, ordinal, stored.target if target is None else target)
     if stored.rows > LOADED:
-        return MembershipByNeed.of(StoredRows(stored), attribute, multilabel=asked.multilabel)
-    found = stored.whole()
+        return MembershipByNeed.of(stored, attribute, multilabel=asked.multilabel)
+    found = stored.all()
     return Membership.from_matrix(
         attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(name)
     )

@@ -41,7 +41,7 @@ def table_of_lines(
     """
     rows, numbers, broken = list[Any](), list[int](), list[Problem]()
     width = 0 if values is None else len(values)
-    for number, line, flaw in numbered_lines(source.content().without_bom(source.name)):
+    for number, line, flaw in numbered_lines(source.content()):
         if flaw is None and (not line.strip() or line.lstrip().startswith(b"#")):
             continue
         try:
