@@ -39,7 +39,7 @@ def write_index_field(
     weight = None if lam is None else _weight(arguments.field.get("run"), lam)
     if is_counts(collection.path):
         if arguments.lexicon is not None:  # the lexicon of counts is theirs
-            stored_counts(collection.path).about.check(read_lexicon(arguments.lexicon), None, None)
+            stored_counts(collection.path).check(read_lexicon(arguments.lexicon), None, None)
         written = write_field(collection.path, output, field)
     elif arguments.lexicon is None:
         raise ParameterError(

@@ -39,16 +39,15 @@ class WordsByNeed(WordCounts):
     _sizes: dict[int, Int64s]
 
     def __init__(self, stored: StoredCounts) -> None:
-        about = stored.about
         self.__dict__.update(  # the fields of a frozen class
-            lexicon=about.lexicon,
-            tokenizer=about.tokenizer,
-            source=about.source,
+            lexicon=stored.lexicon,
+            tokenizer=stored.tokenizer,
+            source=stored.source,
             _stored=stored,
-            _rows=RowsByNeed(stored.files, about.schema, about.rows, sound_counts),
+            _rows=RowsByNeed(stored.files, stored.schema, stored.rows, sound_counts),
             _sizes={},
         )
-        self.__dict__["_built"] = self._counts(about.schema.empty_table())
+        self.__dict__["_built"] = self._counts(stored.schema.empty_table())
 
     @property
     def doc_ids(self) -> pa.LargeStringArray:
@@ -72,7 +71,7 @@ class WordsByNeed(WordCounts):
 
     @property
     def has_terms(self) -> bool:
-        return self._stored.about.has_terms
+        return self._stored.has_terms
 
     @cached_property
     def fingerprint(self) -> str:

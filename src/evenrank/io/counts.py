@@ -200,20 +200,21 @@ def read_counts(
     with another one are refused.
     """
     stored = stored_counts(path)
-    about = stored.about
-    about.check(lexicon, tokenizer, source)
-    if stored.folder is not None or about.rows > LOADED:
+    stored.check(lexicon, tokenizer, source)
+    if stored.folder is not None or stored.rows > LOADED:
         from evenrank.io.by_need import WordsByNeed
 
         return WordsByNeed(stored)
-    with sound_counts(about.name), counts_file(stored.path) as file:
-        return counts_of_table(file.read(), about.lexicon, about.tokenizer, about.source)
+    with sound_counts(stored.path), counts_file(stored.path) as file:
+        return counts_of_table(file.read(), stored.lexicon, stored.tokenizer, stored.source)
 
 
-class CountsAbout(NamedTuple):
-    """What a file of counts says about itself."""
+class StoredCounts(NamedTuple):
+    """Counts where they lie, one file or the parts of a folder, and what they say about themselves."""
 
-    name: str
+    path: Path
+    files: list[Path]
+    folder: CountsFolder | None
     lexicon: Lexicon
     tokenizer: str
     provenance: Mapping[str, Any]  # of the collection
@@ -235,54 +236,42 @@ class CountsAbout(NamedTuple):
         own = self.lexicon
         if lexicon is not None and lexicon != own:
             raise DataError(
-                f"{self.name}: was counted with another lexicon, {own!r} ({own.fingerprint[:8]}), "
+                f"{self.path}: was counted with another lexicon, {own!r} ({own.fingerprint[:8]}), "
                 f"not with {lexicon!r} ({lexicon.fingerprint[:8]}): scan again, or use that one"
             )
         if tokenizer is not None and tokenizer != self.tokenizer:
             raise DataError(
-                f"{self.name}: was counted with the tokeniser {self.tokenizer!r}, not {tokenizer!r}: scan "
+                f"{self.path}: was counted with the tokeniser {self.tokenizer!r}, not {tokenizer!r}: scan "
                 "again"
             )
         if source is not None:
-            _check_source(self.provenance, self.name, source)
-
-
-def about_counts(path: Path, name: str) -> CountsAbout:
-    """What a file of counts says about itself, without its rows."""
-    with sound_counts(name), counts_file(path) as file:
-        schema = file.schema_arrow
-        about = _about(schema, name)
-        about["source"].update(json.loads((file.metadata.metadata or {}).get(SOURCE, b"{}")))
-        rows = file.metadata.num_rows
-        return CountsAbout(name, _lexicon(about, name), about["tokenizer"], about["source"], schema, rows)
-
-
-class StoredCounts(NamedTuple):
-    """Counts where they lie: one file, or the parts of a folder."""
-
-    path: Path
-    files: list[Path]
-    about: CountsAbout
-    folder: CountsFolder | None
+            _check_source(self.provenance, str(self.path), source)
 
 
 def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
-    """What is kept under a name; an unfinished folder is refused."""
-    where = Path(path)
-    if not where.is_dir():
+    """What is kept under a name, without its rows; an unfinished folder is refused."""
+    where, folder = Path(path), None
+    files = [where]
+    if where.is_dir():
+        from evenrank.io.counts_folder import read_counts_folder
+
+        folder = read_counts_folder(where)
+        files = folder.files
+        if not files:
+            raise DamagedError(f"{where}: holds no word counts: scan again")
+    else:
         file = as_source(path)
         if file is None or file.path is None:
             raise ParameterError(f"counts are read from a file, got {path!r}")
         file.check()
-        return StoredCounts(where, [where], about_counts(where, str(where)), None)
-    from evenrank.io.counts_folder import read_counts_folder
-
-    folder = read_counts_folder(where)
-    if not folder.parts:
-        raise DamagedError(f"{where}: holds no word counts: scan again")
-    about = about_counts(folder.files[0], str(where))
-    provenance = {**about.provenance, **folder.source}
-    return StoredCounts(where, folder.files, about._replace(provenance=provenance, rows=folder.rows), folder)
+    with sound_counts(where), counts_file(files[0]) as opened:
+        schema, rows = opened.schema_arrow, opened.metadata.num_rows
+        about = _about(schema, str(where))
+        kept = json.loads((opened.metadata.metadata or {}).get(SOURCE, b"{}"))
+        lexicon = _lexicon(about, str(where))
+    provenance = {**about["source"], **kept, **({} if folder is None else folder.source)}
+    rows = rows if folder is None else folder.rows
+    return StoredCounts(where, files, folder, lexicon, about["tokenizer"], provenance, schema, rows)
 
 
 def is_counts(path: str | os.PathLike[str]) -> bool:
@@ -301,12 +290,11 @@ def is_counts(path: str | os.PathLike[str]) -> bool:
 def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
     """The counts of a file or a folder, some documents at a time: constant memory whatever the size."""
     stored = stored_counts(path)
-    about = stored.about
     for part in stored.files:
         with sound_counts(part), counts_file(part) as file:
             for batch in file.iter_batches(ROW_GROUP):
                 table = pa.Table.from_batches([batch])
-                yield counts_of_table(table, about.lexicon, about.tokenizer, about.source)
+                yield counts_of_table(table, stored.lexicon, stored.tokenizer, stored.source)
 
 
 def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
@@ -383,8 +371,8 @@ def _check_source(kept: Mapping[str, Any], name: str, source: str | os.PathLike[
         wanted.check()
     if "hash" not in kept:
         raise DataError(
-            f"{name}: was not counted in a file ({kept.get('name')}), so it cannot be checked whether this "
-            f"is {wanted.name}"
+            f"{name}: keeps no hash of what was counted ({kept.get('name')}), which was not a file, or was "
+            f"counted by an earlier version: scan again to check it against {wanted.name}"
         )
     addresses = [shard.address for shard in list_shards(source)] if many else [str(wanted.path)]
     files = kept.get("files", [kept])

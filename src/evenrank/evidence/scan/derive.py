@@ -116,7 +116,7 @@ def derive_groups(
     with evenrank.open_executor(on, threads) as executor:
         if is_counts(source):
             # the tokeniser of counts is theirs, unless another was named
-            stored_counts(source).about.check(words, None if tokenizer == "word" else tokenizer, None)
+            stored_counts(source).check(words, None if tokenizer == "word" else tokenizer, None)
             return _derive(executor, Path(source), output, minimum, resume, progress)
         if words is None:
             raise ParameterError(
@@ -157,7 +157,7 @@ def _derive(
     files = [
         CountsFile(number, str(path.resolve()), path.stat().st_size) for number, path in enumerate(paths)
     ]
-    about = stored_counts(counts).about  # not of the first documents: the first part may have none
+    about = stored_counts(counts)  # not of the first documents: the first part may have none
     schema = groups_schema(about.lexicon, about.tokenizer, minimum, about.source)
     folder = folder_target(output, GROUPS)
     target = target_of(output) if folder is None else folder
