@@ -127,7 +127,7 @@ def _fail(name: str, line: int, what: str) -> NoReturn:
 
 
 def _text(source: Source) -> str:
-    content = source.content().without_bom(source.name)
+    content = source.content()
     if content.buffer.size == 0:
         raise DataError(f"{source.name}: is empty")
     return decoded(content, source.name)
