@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from common import write_table
 
-from evenrank.stats import shuffles
+from evenrank.stats import tukey
 from evenrank.stats.tukey import randomised_tukey_hsd
 
 SYSTEMS, TOPICS, TRIALS = 21, 50, 5000
@@ -78,12 +78,12 @@ def with_the_library(values: Any) -> Any:
 def our_draws() -> list[list[list[int]]]:
     """For each trial and topic the places that ours swaps with, from the last system to the second."""
     generator = np.random.default_rng(SEED)
-    step = max(1, shuffles._NUMBERS_AT_ONCE // (TOPICS * SYSTEMS))
+    step = max(1, tukey._NUMBERS_AT_ONCE // (TOPICS * SYSTEMS))
     above = np.arange(2, SYSTEMS + 1, dtype=np.uint64)[:, None]
     places = []
     for begin in range(0, TRIALS, step):
         some = min(step, TRIALS - begin)
-        drawn = shuffles.draw(generator, (SYSTEMS - 1, some * TOPICS))
+        drawn = tukey.draw(generator, (SYSTEMS - 1, some * TOPICS))
         chosen = (drawn * above >> np.uint64(32)).T.reshape(some, TOPICS, SYSTEMS - 1)
         places += chosen.tolist()
     return places
