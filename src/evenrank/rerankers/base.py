@@ -289,14 +289,11 @@ def _put_behind(method: Reranker, places: Int64s, evidence: RankedEvidence) -> t
     known = {need.partition(".")[2] for need in method.needs if need.startswith("ranked.")} - {"relevance"}
     rule = next(field.metadata["rule"] for field in method.parameters() if field.name == "missing")
     way_out = "" if rule.accept("stay") is REFUSED else "; missing='stay' leaves them at their rank"
+    named = " or ".join(map(evidence_words, sorted(known)))
     return (
         f"{count:,} of {of:,} documents ({count / of:.1%}) are ranked lower because they have no "
-        f"{_named(known)} (missing='behind'){way_out}",
+        f"{named} (missing='behind'){way_out}",
     )
-
-
-def _named(names: Iterable[str]) -> str:
-    return " or ".join(evidence_words(name) for name in sorted(names))
 
 
 def _known_anywhere(run: Run, sources: Sources, name: str) -> bool:
