@@ -9,9 +9,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from evenrank import Lexicon, read_lexicon
 from evenrank.errors import DataError, InputTypeError, ParameterError, UnknownNameError
@@ -56,6 +58,17 @@ def test_tabs_packed_files_and_open_files(tmp_path: Path) -> None:
     assert (packed, packed.name) == (read_lexicon(TINY), "t")
     assert read_lexicon(io.StringIO(text.replace("\t", ","))) == read_lexicon(TINY)
     assert read_lexicon(io.BytesIO(json.dumps(TINY).encode())) == read_lexicon(TINY)
+
+
+def test_json_lines_and_parquet_are_tables_too(tmp_path: Path) -> None:
+    rows = [{"Term": "she", "group": "female", "note": 1}, {"Term": "he", "group": "male", "note": 2}]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    for path in (written(tmp_path, "t.jsonl", text), tmp_path / "t.parquet"):
+        lexicon = read_lexicon(path)
+        assert (lexicon.name, lexicon.to_dict()) == ("t", {"female": ["she"], "male": ["he"]})
+    with pytest.raises(DataError, match=r"bad\.jsonl:3: .*'She'.*line 1"):
+        read_lexicon(written(tmp_path, "bad.jsonl", text + '{"Term": "She", "group": "female"}\n'))
 
 
 def test_word_lists(tmp_path: Path) -> None:

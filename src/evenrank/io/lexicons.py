@@ -58,11 +58,11 @@ class Repeat(NamedTuple):
 def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
     """The lexicon that ``source`` stands for.
 
-    ``source`` is a name that comes with the package, names joined by ``+``, a CSV or JSON file, a table of
-    pandas, polars or Arrow, or a dict ``{group: words}``. A CSV file or a table has the columns ``word``,
-    ``group`` and, if wanted, ``partner``; a file without a header line has two, word and group. A partner may
-    be given on one side only. With a column ``weight`` instead, a word may come once for each group, by
-    degrees; in a dict that is ``{group: {word: weight}}``.
+    ``source`` is a name that comes with the package, names joined by ``+``, a file (CSV, TSV, JSON lines,
+    Parquet or one JSON object), a table of pandas, polars or Arrow, or a dict ``{group: words}``. A table has
+    the columns ``word``, ``group`` and, if wanted, ``partner``; CSV and TSV without a header line have two,
+    word and group. A partner may be given on one side only. With a column ``weight`` instead, a word may come
+    once for each group, by degrees; in a dict that is ``{group: {word: weight}}``.
 
     >>> read_lexicon({"female": ["she", "woman"], "male": ["he", "man"]}, name="tiny")
     <Lexicon 'tiny': 2 groups, 4 terms>
