@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evenrank.arrays import Int64s, UInt64s, in_order, integers, values_of
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
@@ -69,38 +68,34 @@ def as_ids(values: Any, role: str, source: str) -> pa.LargeStringArray:
         values = values if isinstance(values, (list, tuple)) else list(values)
     try:
         ids = as_strings(values)
-    except (pa.ArrowException, TypeError, ValueError) as error:  # ValueError: half of a surrogate pair
-        raise _not_text(values, role, source) from error
-    if ids.null_count:
-        raise _flawed_rows(pc.is_null(ids), f"{role} is missing", source)
-    offsets = offsets_of(ids)
-    if (offsets[1:] == offsets[:-1]).any():
-        raise _flawed_rows(pc.equal(pc.binary_length(ids), 0), f"{role} is empty", source)
-    return ids
+        if not ids.null_count and (np.diff(offsets_of(ids)) > 0).all():
+            return ids
+    except (pa.ArrowException, TypeError, ValueError):  # ValueError: half of a surrogate pair
+        pass
+    raise _flaws(values, role, source)
 
 
-def _not_text(values: Sequence[Any], role: str, source: str) -> Exception:
-    """What to raise for a column that Arrow does not take as text: where the first such row is."""
-    for row, value in enumerate(values, 1):
-        if isinstance(value, str):
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                what = f"{role} {value!r:.80} holds half of a surrogate pair, which no file can hold"
-                return DataError.listing(source, [Problem(row, what)])
-        elif value is None or value != value:  # NaN, as pandas writes a gap
-            return DataError.listing(source, [Problem(row, f"{role} is missing")])
-        else:
+def _flaws(values: Any, role: str, source: str) -> Exception:
+    """What to raise for a column that is not all ids: the rows that are not."""
+    problems = []
+    for row, value in enumerate(values.to_pylist() if hasattr(values, "to_pylist") else values, 1):
+        if value is None or value != value:  # NaN, as pandas writes a gap
+            problems.append(Problem(row, f"{role} is missing"))
+        elif not isinstance(value, str):
             return InputTypeError(
                 f"{source}: row {row}: {role} {value!r:.80} is {type(value).__name__}, and ids are text: "
                 "use str() (the readers do so with whole numbers)"
             )
-    return InputTypeError(f"{source}: {role}: ids are text")
-
-
-def _flawed_rows(flawed: Any, what: str, source: str) -> DataError:
-    rows = np.flatnonzero(values_of(flawed))[: PROBLEMS_SHOWN + 1]
-    return DataError.listing(source, [Problem(row + 1, what) for row in rows.tolist()])
+        elif not value:
+            problems.append(Problem(row, f"{role} is empty"))
+        elif any("\ud800" <= character <= "\udfff" for character in value):
+            what = f"{role} {value!r:.80} holds half of a surrogate pair, which no file can hold"
+            problems.append(Problem(row, what))
+        if len(problems) > PROBLEMS_SHOWN:
+            break
+    return (
+        DataError.listing(source, problems) if problems else InputTypeError(f"{source}: {role}: ids are text")
+    )
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -206,7 +201,11 @@ class StringRows:
     @cached_property
     def lengths(self) -> Int64s:
         """How many bytes each has."""
-        return lengths_of(self.strings, self.rows)
+        offsets = offsets_of(self.strings)
+        if self.rows is None:
+            return np.diff(offsets)
+        lengths: Int64s = offsets[self.rows + 1] - offsets[self.rows]
+        return lengths
 
     def at(self, places: npt.NDArray[Any]) -> pa.LargeStringArray:
         return take(self.strings, places if self.rows is None else self.rows[places])
@@ -223,13 +222,6 @@ class StringRows:
         return self.strings if self.rows is None else take(self.strings, self.rows)
 
 
-def lengths_of(strings: pa.LargeStringArray, rows: Int64s | None = None) -> Int64s:
-    """How many bytes each string has."""
-    offsets = offsets_of(strings)
-    lengths: Int64s = np.diff(offsets) if rows is None else offsets[rows + 1] - offsets[rows]
-    return lengths
-
-
 def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Codes by first appearance, and the distinct values in that order."""
     dictionary = as_strings(values).dictionary_encode()
@@ -237,48 +229,38 @@ def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tup
     return codes, tuple(dictionary.dictionary.to_pylist())
 
 
-def distinct(values: pa.LargeStringArray | pa.DictionaryArray) -> tuple[str, ...]:
-    """The values that differ, by first appearance; those of a dictionary as they stand in it."""
-    words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
-    return tuple(words.to_pylist())
-
-
 def places_among(ids: Sequence[str], among: Sequence[str]) -> Int64s:
     """Where each id stands in ``among``, in which none is twice; -1 where it does not."""
-    if ids == among:  # the usual case, and told at once
-        return np.arange(len(ids))
-    try:
-        asked = as_strings(ids)
-    except (pa.ArrowException, TypeError, ValueError):  # not all are text that a file can hold
-        spots = positions(among)
-        return np.array([spots.get(one, -1) for one in ids], dtype=np.int64)
-    found = pc.index_in(asked, value_set=as_strings(among))
-    nowhere = integers(np.full(len(found), -1))
-    return values_of(pc.coalesce(found.cast(pa.int64()), nowhere)).copy()  # one that may be written to
+    return IdPlaces(among).of(ids)
 
 
 def without(ids: Sequence[str], others: Sequence[str]) -> list[str]:
     """The ids that are not among the others, in their order."""
-    return _at(ids, places_among(ids, others) < 0)
-
-
-def _at(ids: Sequence[str], chosen: npt.NDArray[np.bool_]) -> list[str]:
-    return [ids[place] for place in np.flatnonzero(chosen).tolist()]
+    there = frozenset(others)
+    return [one for one in ids if one not in there]
 
 
 class IdPlaces:
     """Where ids stand among these. The last answer is kept: many ask about the same queries."""
 
-    def __init__(self, ids: tuple[str, ...]) -> None:
-        self.ids = ids
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = tuple(ids)
         self._last: tuple[Sequence[str], Int64s] = (), np.zeros(0, np.int64)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return positions(self.ids)
 
     def of(self, others: Sequence[str]) -> Int64s:
         """The place of each of the others here, -1 where it is not here."""
         asked, places = self._last
         if others is asked:
             return places
-        places = places_among(others, self.ids)
+        if others == self.ids:  # the usual case, and known at once
+            places = np.arange(len(others))
+        else:
+            find = self._places.get
+            places = np.fromiter((find(one, -1) for one in others), np.int64, len(others))
         places.flags.writeable = False
         if isinstance(others, tuple):  # a list may hold something else the next time
             self._last = others, places
@@ -286,14 +268,11 @@ class IdPlaces:
 
     def missing(self, others: Sequence[str]) -> list[str]:
         """The others that are not here."""
-        return _at(others, self.of(others) < 0)
+        return without(others, self.ids)
 
     def beyond(self, others: Sequence[str]) -> list[str]:
         """The ids here that are not among the others."""
-        places = self.of(others)
-        rest = np.ones(len(self.ids), dtype=bool)
-        rest[places[places >= 0]] = False
-        return _at(self.ids, rest)
+        return without(self.ids, others)
 
 
 def positions(ids: Sequence[str]) -> dict[str, int]:

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lookup import PairRows, first_of_pairs
-from evenrank.data.qrels import Qrels, fingerprint_columns, rows_of_queries, whole_grades
-from evenrank.data.run import as_numbers, encode_queries
+from evenrank.data.qrels import Qrels, as_grades, fingerprint_columns, rows_of_queries
+from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, encode_first_seen, positions, take
 
@@ -56,9 +56,9 @@ class DiversityQrels(PairRows):
         source: str | None = None,
     ) -> DiversityQrels:
         """From four columns of equal length, in any order. ``probabilities`` is ``{query: {intent: p}}``."""
-        codes, query_ids = encode_queries(queries, source or "qrels")
+        codes, query_ids = encode_ids(queries, "query", source or "qrels")
         doc_ids = as_ids(documents, "document", source or "qrels")
-        values = whole_grades(grades, source or "qrels").astype(np.float64)
+        values = as_grades(grades, source or "qrels").astype(np.float64)
         intent_codes, intent_names = encode_first_seen(as_ids(intents, "intent", source or "qrels"))
         check_lengths(queries=codes, intents=intent_codes, documents=doc_ids, grades=values)
         # the place of an intent among the intents of its own query, by first appearance

@@ -150,11 +150,23 @@ class Lexicon:
             group: {term: weight for term, weight in own.items() if term in kept}
             for group, own in self.to_weights().items()
         }
+        partners = {a: b for a, b in self.partners.items() if a in kept and b in kept}
+        return self._of(name or self.name, words, partners, weighted=self.weights is not None)
+
+    def _of(
+        self,
+        name: str,
+        words: Mapping[str, Mapping[str, float]],
+        partners: Mapping[str, str],
+        *,
+        weighted: bool,
+    ) -> Lexicon:
+        """Other words of the same groups, with the same targets."""
         return Lexicon.build(
-            name or self.name,
-            words if self.weights is not None else {group: list(own) for group, own in words.items()},
+            name,
+            words if weighted else {group: list(own) for group, own in words.items()},
             targets=dict(zip(self.groups, self.targets, strict=True)),
-            partners={a: b for a, b in self.partners.items() if a in kept and b in kept},
+            partners=partners,
         )
 
     def joined(self, other: Lexicon, name: str | None = None) -> Lexicon:
@@ -173,13 +185,12 @@ class Lexicon:
                 "weight in each of them"
             )
         words = {group: {**one[group], **two[group]} for group in self.groups}
-        weighted = self.weights is not None or other.weights is not None
         own = {a: b for a, b in other.partners.items() if a not in self.partners and b not in self.partners}
-        return Lexicon.build(
+        return self._of(
             name or f"{self.name}+{other.name}",
-            words if weighted else {group: list(own) for group, own in words.items()},
-            targets=dict(zip(self.groups, self.targets, strict=True)),
-            partners={**own, **self.partners},
+            words,
+            {**own, **self.partners},
+            weighted=self.weights is not None or other.weights is not None,
         )
 
     @cached_property

@@ -26,8 +26,8 @@ from evenrank.arrays import (
 )
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairRows, refuse_repeated
-from evenrank.data.run import as_numbers, encode_queries
-from evenrank.errors import DataError, Problem
+from evenrank.data.run import as_numbers, encode_ids
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, positions, take, update_digest
 
 
@@ -61,9 +61,9 @@ class Qrels(PairRows):
         >>> Qrels.build(["u"], ["a"], [3.5], fractions=True)
         <Qrels: 1 queries, 1 judgements, grades up to 3.5>
         """
-        codes, query_ids = encode_queries(queries, source or "qrels")
+        codes, query_ids = encode_ids(queries, "query", source or "qrels")
         doc_ids = as_ids(documents, "document", source or "qrels")
-        values = (any_grades if fractions else whole_grades)(grades, source or "qrels")
+        values = as_grades(grades, source or "qrels", fractions=fractions)
         check_lengths(queries=codes, documents=doc_ids, grades=values)
         rows = pa.table({"query": integers(codes), "grade": numbers(values), "document": doc_ids})
         keys = [("query", "ascending"), ("grade", "descending"), ("document", "descending")]
@@ -168,32 +168,20 @@ class Qrels(PairRows):
         )
 
 
-def whole_grades(grades: Any, source: str) -> npt.NDArray[np.int64]:
-    """Grades as whole numbers; a fraction is an error, not something to cut off."""
+def as_grades(grades: Any, source: str, *, fractions: bool = False) -> npt.NDArray[Any]:
+    """Grades as whole numbers if all of them are; a fraction is an error unless ``fractions``."""
     given = as_numbers(grades, "grade", source)
     with np.errstate(invalid="ignore"):
-        values: npt.NDArray[np.int64] = given.astype(np.int64)
-    broken = np.flatnonzero(values != given)
-    if len(broken):
-        problems = [
-            Problem(row + 1, f"grades must be whole numbers, got {given[row]}")
-            for row in broken[:21].tolist()
-        ]
+        whole = given % 1 == 0
+    usable = (np.abs(given) < 2**53) & (whole | fractions)  # not so where it is not a number
+    what = "finite and below 2^53" if fractions else "whole numbers"
+    problems = [
+        Problem(row + 1, f"grades must be {what}, got {given[row]}")
+        for row in np.flatnonzero(~usable)[: PROBLEMS_SHOWN + 1].tolist()
+    ]
+    if problems:
         raise DataError.listing(source, problems)
-    return values
-
-
-def any_grades(grades: Any, source: str) -> npt.NDArray[Any]:
-    """Grades as they are; if all of them are whole, as whole numbers."""
-    given = as_numbers(grades, "grade", source).astype(np.float64)
-    broken = np.flatnonzero(~(np.abs(given) < 2**53))  # or not a number
-    if len(broken):
-        problems = [
-            Problem(row + 1, f"grades must be finite and below 2^53, got {given[row]}")
-            for row in broken[:21].tolist()
-        ]
-        raise DataError.listing(source, problems)
-    return given if (given % 1).any() else given.astype(np.int64)
+    return given.astype(np.int64) if whole.all() else given
 
 
 def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:

@@ -91,7 +91,7 @@ class Run:
         raise a ``DataError`` whose problems carry 1-based row numbers.
         """
         check_ties(ties)
-        codes, query_ids = encode_queries(queries, source or name)
+        codes, query_ids = encode_ids(queries, "query", source or name)
         doc_ids = as_ids(documents, "document", source or name)
         values = as_numbers(scores, "score", source or name)
         check_lengths(queries=codes, documents=doc_ids, scores=values)
@@ -268,11 +268,6 @@ class Run:
 def check_ties(ties: str) -> None:
     if ties not in TIE_RULES:
         raise ParameterError(f"ties must be one of {', '.join(TIE_RULES)}, got {ties!r}")
-
-
-def encode_queries(queries: Any, source: str) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
-    """Codes in order of first appearance, and the query ids."""
-    return encode_ids(queries, "query", source)
 
 
 def encode_ids(ids: Any, role: str, source: str) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
