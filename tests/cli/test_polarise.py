@@ -212,10 +212,10 @@ def test_the_figure_has_the_fit_documents_above_the_others(
     evenrank: Evenrank, debates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Figure 5 of pair-duo-2024: two corpora on one axis, and on one scale."""
-    from evenrank import report
+    from evenrank import reporting
 
     kept = []
-    monkeypatch.setattr(report, "save_figure", lambda chart, path: kept.append(chart.to_dict()))
+    monkeypatch.setattr(reporting, "save_figure", lambda chart, path: kept.append(chart.to_dict()))
     lines = Path("debates.csv").read_text().splitlines()
     Path("others.csv").write_text("\n".join([lines[0], *lines[1:4], *lines[5:7]]) + "\n")
     given = ("polarise", "debates.csv", "--documents", "others.csv", "--encoder", "good.parquet")

@@ -41,7 +41,11 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "text": (
         ("text", "contents", "body", "content", "description", "abstract"),
         ("name", "product_name", "product_title", "product_description", "long_description"),
+        ("doc",),
     ),
+    "document of a text": (_DOCUMENTS[:1] + _DOCUMENTS[2:5], ("id", "_id"), PRODUCTS),
+    "perspective": (("perspective",), ("label",), ("side",), ("stance",)),
+    "vector": (("vector", "embedding", "embeddings"),),
     "title": (("title",),),
 }
 ACCEPTED = {role: names[0] for role, names in NAMES.items()}

@@ -14,14 +14,8 @@ from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, query_cells, text_cells
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import the_table
+from evenrank.io.tables import Role, column_of_roles, the_table
 
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "qid", "topic"),
-    "document": ("document", "doc_id", "docid", "docno", "id", "_id"),
-    "text": ("text", "doc", "contents", "body"),
-    "perspective": ("perspective", "label", "side", "stance"),
-}
 _ACCEPTED = (
     "a path to a table with the columns query, document, text and perhaps perspective, a pandas, polars or "
     "Arrow table of these, or a dict {query: {document: text}}"
@@ -130,19 +124,14 @@ def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
 
 def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, with_texts: bool) -> Opinions:
     name, report = frame.name, frame.report
-    chosen: dict[str, str] = {}
-    for role, accepted in COLUMNS.items():
-        given = (columns or {}).get(role)
-        found = [given] if given else [column for column in accepted if column in frame.names]
-        if given and given not in frame.names:
-            raise DataError(f"{name}: has no column {given!r}; it has {', '.join(map(repr, frame.names))}")
-        if found:
-            chosen[role] = found[0]
-        elif role != "perspective" and (role != "text" or with_texts):
-            raise DataError(
-                f"{name}: no column for the {role} (accepted: {', '.join(accepted)}); "
-                f"name it, columns={{{role!r}: ..}} (--columns {role}=NAME)"
-            )
+    # a sentence of a perspective is called by the perspective, so that column is looked for before documents
+    roles = [
+        Role("query"),
+        Role("perspective", optional=True),
+        Role("document", called="document of a text"),
+        Role("text", optional=not with_texts),
+    ]
+    chosen = column_of_roles(frame, roles, columns)
     queries = query_cells(frame.column(chosen["query"]), report)
     documents = id_cells(frame.column(chosen["document"]), "document", report)
     texts = text_cells(frame.column(chosen["text"]), "text", report) if with_texts else None

@@ -20,10 +20,10 @@ from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.source import as_source
 from evenrank.io.table_files import NamedTable, open_table
-from evenrank.io.tables import as_table
+from evenrank.io.tables import Role, as_table, column_of_roles
 
 DOCUMENT = (*ACCEPTED["document"], "id", "_id")
-VECTOR = ("vector", "embedding", "embeddings")
+VECTOR = ACCEPTED["vector"]
 IDS = ".txt"
 PARQUET = (".parquet", ".pq")
 
@@ -99,19 +99,14 @@ def _of_table(path: Path) -> GivenVectors:
 
 
 def _of_columns(frame: NamedTable) -> GivenVectors:
-    name, report, chosen = frame.name, frame.report, {}
-    for role, accepted in (("document", DOCUMENT), ("vector", VECTOR)):
-        column = next((column for column in accepted if column in frame.names), None)
-        if column is None:
-            raise DataError(
-                f"{name}: no column for the {role} (accepted: {', '.join(accepted)}); "
-                f"the columns are {', '.join(map(repr, frame.names))}"
-            )
-        chosen[role] = frame.column(column)
-    documents = id_cells(chosen["document"], "document", report).to_pylist()
-    report.check()
-    vectors = chosen["vector"]
-    return _built(documents, vectors.to_pylist() if hasattr(vectors, "to_pylist") else list(vectors), name)
+    roles = [Role("document", called="document of a text"), Role("vector")]
+    chosen = column_of_roles(frame, roles, None)
+    documents = id_cells(frame.column(chosen["document"]), "document", frame.report).to_pylist()
+    frame.report.check()
+    vectors = frame.column(chosen["vector"])
+    return _built(
+        documents, vectors.to_pylist() if hasattr(vectors, "to_pylist") else list(vectors), frame.name
+    )
 
 
 def _built(documents: Sequence[str], vectors: Any, source: str) -> GivenVectors:
