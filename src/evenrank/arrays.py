@@ -31,6 +31,18 @@ def owned(array: npt.NDArray[Any], values: Any) -> npt.NDArray[Any]:
     return array.copy() if array.flags.writeable and not fresh else array
 
 
+def real_numbers(values: Any) -> Floats:
+    """The values as 64-bit floats. NumPy would drop the imaginary part of complex ones with a mere warning.
+
+    >>> real_numbers([1, 2.5]).tolist()
+    [1.0, 2.5]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        raise TypeError("complex numbers")
+    return np.asarray(array, dtype=np.float64)
+
+
 def lock(*columns: npt.NDArray[Any]) -> None:
     for column in columns:
         column.flags.writeable = False

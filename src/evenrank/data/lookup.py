@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.arrays import Int64s, UInt64s, values_of
+from evenrank.arrays import Array, Int64s, UInt64s, rows_or_zero, values_of
+from evenrank.data.evidence_source import Gathered, Pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import (
     WHOLE_IN_HASH,
     StringRows,
+    as_ids,
+    encode_first_seen,
     hash_strings,
     mix_codes,
     places_among,
 )
-
-if TYPE_CHECKING:
-    from evenrank.data.evidence_source import Pairs
 
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
@@ -127,6 +127,27 @@ class PairRows:
         """The row of each pair, -1 for one that is not listed."""
         codes = None if self.query_ids is None else self.codes_of(pairs.query_ids)[pairs.query_codes]
         return self._index.locate(codes, pairs.doc_ids)
+
+    def gathered(self, pairs: Pairs, columns: Mapping[str, Array]) -> Gathered:
+        """The columns at the rows of the pairs; 0 for a pair that is not listed, which is not known."""
+        rows = self.rows_of(pairs)
+        return Gathered({name: rows_or_zero(column, rows) for name, column in columns.items()}, rows >= 0)
+
+    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
+        return {}
+
+
+def row_ids(
+    documents: Any, queries: Any, name: str
+) -> tuple[pa.LargeStringArray, npt.NDArray[np.int32], tuple[str, ...] | None]:
+    """The document of each row, the code of its query, and the queries; all codes are 0 without queries."""
+    doc_ids = as_ids(documents, "document", name)
+    if queries is None:
+        return doc_ids, np.zeros(len(doc_ids), np.int32), None
+    codes, query_ids = encode_first_seen(as_ids(queries, "query", name))
+    if len(codes) != len(doc_ids):
+        raise DataError(f"{name}: {len(codes)} queries for {len(doc_ids)} documents")
+    return doc_ids, codes, query_ids
 
 
 def all_differ(

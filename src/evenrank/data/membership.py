@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock, rows_or_zero
+from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock, real_numbers, rows_or_zero
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute, attribute_of
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
 from evenrank.data.lookup import PairRows
@@ -24,7 +24,6 @@ from evenrank.data.membership_rows import (
     one_row_each,
     spread_evenly,
 )
-from evenrank.data.numbers import real_numbers
 from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids

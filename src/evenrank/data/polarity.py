@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, lock, owned, rows_or_zero
+from evenrank.arrays import Floats, Int64s, lock, owned, real_numbers
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairRows, repeated_pairs
+from evenrank.data.lookup import PairRows, repeated_pairs, row_ids
 from evenrank.data.membership_rows import label_rows
-from evenrank.data.numbers import real_numbers
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, encode_first_seen
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +58,7 @@ class Polarity(PairRows):
     ) -> Polarity:
         """From columns of equal length; ``scores`` has one column, or one for each axis."""
         name = source or "polarity"
-        doc_ids = as_ids(documents, "document", name)
+        doc_ids, codes, query_ids = row_ids(documents, queries, name)
         try:
             table = owned(real_numbers(scores), scores)
         except (TypeError, ValueError):
@@ -71,12 +69,6 @@ class Polarity(PairRows):
         names = tuple(str(place + 1) for place in range(table.shape[1])) if axes is None else tuple(axes)
         if len(names) != table.shape[1]:
             raise ParameterError(f"{name}: {len(names)} names for {table.shape[1]} axes")
-        codes, query_ids = np.zeros(len(doc_ids), np.int64), None
-        if queries is not None:
-            encoded, query_ids = encode_first_seen(as_ids(queries, "query", name))
-            codes = encoded.astype(np.int64)
-            if len(codes) != len(doc_ids):
-                raise DataError(f"{name}: {len(codes)} queries for {len(doc_ids)} documents")
         problems = [
             Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r}: the score is not finite")
             for row in np.flatnonzero(~np.isfinite(table).all(axis=1))[: PROBLEMS_SHOWN + 1].tolist()
@@ -87,7 +79,7 @@ class Polarity(PairRows):
         ]
         if problems:
             raise DataError.listing(name, sorted(problems, key=lambda problem: problem.line))
-        return cls(doc_ids, query_ids, codes, table, names, oriented, without_axis, source)
+        return cls(doc_ids, query_ids, codes.astype(np.int64), table, names, oriented, without_axis, source)
 
     @classmethod
     def from_labels(
@@ -138,11 +130,7 @@ class Polarity(PairRows):
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Scores (P, A) of the pairs."""
-        rows = self.rows_of(pairs)
-        return Gathered({"": rows_or_zero(self.scores, rows)}, rows >= 0)
-
-    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
-        return {}
+        return self.gathered(pairs, {"": self.scores})
 
 
 def label_signs(

@@ -21,7 +21,6 @@ from evenrank.arrays import (
     lock,
     numbers,
     ragged,
-    rows_or_zero,
     values_of,
 )
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
@@ -152,8 +151,7 @@ class Qrels(PairRows):
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades of the pairs; an unjudged document has grade 0 and is not known."""
-        rows = self.rows_of(pairs)
-        return Gathered({"": rows_or_zero(self.grades, rows).astype(np.float64)}, rows >= 0)
+        return self.gathered(pairs, {"": self.grades.astype(np.float64, copy=False)})
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         codes = self.codes_of(query_ids)

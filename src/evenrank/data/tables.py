@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from evenrank.arrays import Array, lock, owned, rows_or_zero
 from evenrank.data.evidence_source import Gathered, Pairs
-from evenrank.data.lookup import PairRows, refuse_repeated
+from evenrank.data.lookup import PairRows, refuse_repeated, row_ids
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.errors import DataError, InputTypeError
-from evenrank.ids import as_ids, as_strings, encode_first_seen, places_among
+from evenrank.ids import as_ids, as_strings, places_among
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,13 +46,8 @@ class DocumentTable(PairRows):
         queries: Any = None,
     ) -> DocumentTable:
         """``queries`` has the query of each row, for a table by (query, document)."""
-        doc_ids = as_ids(documents, "document", name)
+        doc_ids, codes, query_ids = row_ids(documents, queries, name)
         arrays = _columns(name, columns, len(doc_ids), "documents")
-        codes, query_ids = np.zeros(len(doc_ids), np.int32), None
-        if queries is not None:
-            codes, query_ids = encode_first_seen(as_ids(queries, "query", name))
-            if len(codes) != len(doc_ids):
-                raise DataError(f"{name}: {len(codes)} queries, there are {len(doc_ids)} documents")
         refuse_repeated(codes, doc_ids, name, lambda _, document: f"document {document!r} is listed twice")
         return cls(name, doc_ids, arrays, query_ids, codes)
 
@@ -73,12 +68,7 @@ class DocumentTable(PairRows):
         return f"<DocumentTable {self.name!r}: {len(self):,} rows>"
 
     def gather(self, pairs: Pairs) -> Gathered:
-        rows = self.rows_of(pairs)
-        columns = {key: rows_or_zero(values, rows) for key, values in self.columns.items()}
-        return Gathered(columns, rows >= 0)
-
-    def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
-        return {}
+        return self.gathered(pairs, self.columns)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

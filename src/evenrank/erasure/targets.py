@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Bools, Floats
+from evenrank.arrays import Bools, Floats, real_numbers
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
-from evenrank.data.numbers import real_numbers
 from evenrank.data.words import WordCounts
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted
 from evenrank.ids import as_strings

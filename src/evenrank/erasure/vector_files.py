@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenrank.arrays import Array, Bools
-from evenrank.data.numbers import real_numbers
+from evenrank.arrays import Array, Bools, real_numbers
 from evenrank.errors import DataError, InputTypeError
 from evenrank.evidence.polarise.vectors import DOCUMENT, IDS, PARQUET, VECTOR
 from evenrank.files import read_utf8, regular_file

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.arrays import Floats
-from evenrank.data.numbers import real_numbers
+from evenrank.arrays import Floats, real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError, counted
 from evenrank.evidence.models import (
     COSINE,

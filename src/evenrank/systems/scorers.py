@@ -11,8 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenrank.arrays import Floats
-from evenrank.data.numbers import real_numbers
+from evenrank.arrays import Floats, real_numbers
 from evenrank.errors import DataError, InputTypeError, MissingExtraError
 from evenrank.evidence.models import folder_identity, load_from
 from evenrank.files import regular_file

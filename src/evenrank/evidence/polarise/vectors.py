@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenrank.arrays import Floats
-from evenrank.data.numbers import real_numbers
+from evenrank.arrays import Floats, real_numbers
 from evenrank.errors import DataError, counted, few
 from evenrank.evidence.encoding import checked
 from evenrank.files import read_utf8, regular_file
