@@ -94,33 +94,28 @@ def _judged(word: str, before: list[str], after: list[str]) -> PossessiveReading
 def _verb_before(before: list[str], after: list[str]) -> PossessiveReading | None:
     """What the verb before makes of the word behind: made her cry, found her guilty, gave her time."""
     following, then, previous = after[0], after[1], before[-1]
-    if previous in WORDS["LET"] | WORDS["MAKE"] | WORDS["SEE"] and then in WORDS["OBJECTS"]:
-        return _ALONE  # heard her raise his voice
-    if following in WORDS["VERBS_AND_NOUNS"]:
-        if (previous in WORDS["LET"] or previous in WORDS["SEE"]) and _ends(then):
-            return _ALONE
-        if previous in WORDS["MAKE"] and following == "cry":
-            return _ALONE
-    elif following in WORDS["VERBS"]:
-        seen = previous in WORDS["LET"] or previous in WORDS["MAKE"] or previous in WORDS["SEE"]
-        if seen or (previous in WORDS["HAVE"] and then in WORDS["CLOSED"]):
-            return _ALONE
-    doing = following.endswith("ing") and following not in WORDS["THINGS"] and len(following) > 4
-    if doing and previous in WORDS["SEE"] | WORDS["CATCH"] | WORDS["LET"] | WORDS["HAVE"]:
+    helps, makes, sees = (previous in WORDS[name] for name in ("LET", "MAKE", "SEE"))
+    is_perceived = helps or makes or sees
+    if is_perceived and then in WORDS["OBJECTS"]:  # heard her raise his voice
         return _ALONE
-    if _ends(then):
-        if previous in WORDS["STATE"] and following in WORDS["STATES"]:
+    if following in WORDS["VERBS_AND_NOUNS"]:
+        if ((helps or sees) and _ends(then)) or (makes and following == "cry"):
             return _ALONE
-        if previous in WORDS["GIVE"] and following in WORDS["GIVEN"]:
-            return _ALONE
-        if previous in WORDS["LEAD"] and following == "home":
-            return _ALONE
-        if (
-            previous in WORDS["NAME"]
-            and following in WORDS["ROLES"]
-            and then not in ("and", "or", "to", "'s")
-        ):
-            return _ALONE
+    elif following in WORDS["VERBS"] and (
+        is_perceived or (previous in WORDS["HAVE"] and then in WORDS["CLOSED"])
+    ):
+        return _ALONE
+    doing = following.endswith("ing") and following not in WORDS["THINGS"] and len(following) > 4
+    if doing and (helps or sees or previous in WORDS["CATCH"] or previous in WORDS["HAVE"]):
+        return _ALONE
+    is_role = following in WORDS["ROLES"] and then not in ("and", "or", "to", "'s")
+    if _ends(then) and (
+        (previous in WORDS["STATE"] and following in WORDS["STATES"])
+        or (previous in WORDS["GIVE"] and following in WORDS["GIVEN"])
+        or (previous in WORDS["LEAD"] and following == "home")
+        or (previous in WORDS["NAME"] and is_role)
+    ):
+        return _ALONE
     # a friend of his called: with an article before, what "of" leads to need not be a noun
     of_some = previous == "of" and len(before) > 2 and not WORDS["SMALL"].isdisjoint(before[-3:-1])
     return _LIKELY_ALONE if of_some and following.endswith("ed") and _ends(then) else None
