@@ -137,7 +137,6 @@ def warm_up(names: set[str]) -> None:
     import evenrank.cli
     import evenrank.counterfactuals.swap.files
     import evenrank.evidence.scan.engine
-    import evenrank.evidence.scan.line_files
     import evenrank.io.lexicons
 
     if find_spec("numba"):

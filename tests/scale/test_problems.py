@@ -59,10 +59,7 @@ def ways(folder: Path, client: Any, **sizes: Any) -> list[list[str]]:
 @pytest.mark.parametrize("suffix", [".jsonl", ".tsv", ".jsonl.gz", ".tsv.gz"])
 def test_a_scan_lists_the_same_lines_here_and_on_a_cluster(tmp_path: Path, client: Any, suffix: str) -> None:
     expected = write_shards(tmp_path / "shards", suffix, BAD)
-    found = ways(tmp_path / "shards", client)
-    if suffix == ".jsonl":  # nothing is known of the keys of a file whose first line is no object
-        expected.remove(f"{tmp_path}/shards/s-1{suffix}:90")
-    assert found == [expected] * 3
+    assert ways(tmp_path / "shards", client) == [expected] * 3
 
 
 def test_the_twenty_that_are_listed_are_the_first(tmp_path: Path, client: Any) -> None:

@@ -1,10 +1,8 @@
-"""A collection of documents in files, cut into partitions that workers map on their own, wherever they are.
+"""A collection of documents in files, cut into parts that workers make something of, wherever they are.
 
-A large plain file is cut into ranges of bytes, a large Parquet file into groups of rows; a file that can only
-be read from its beginning is one partition, and small files share one. Where a partition ends depends on the
-files alone, so that a second attempt, or another executor, finds the same ones. What a worker made of a
-partition is a part: a file beside the output (``part_folder.py``) and its record. A part that is there is
-not made again.
+A part is a large file's stretch, a file, or some small files together; where it ends depends on the files
+alone, so that a second attempt, or another executor, finds the same ones. What a worker makes of it is a file
+beside the output, and its record (``part_folder.py``). A part that is there is not made again.
 """
 
 from __future__ import annotations
@@ -12,24 +10,36 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 from evenrank.errors import MAY_PASS, DataError, DataErrors, EvenrankError, ParameterError, counted
+from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import joined_digests
-from evenrank.io.documents import NoDocumentsError
-from evenrank.io.executor import Executor
-from evenrank.io.part_folder import KEPT, SETTINGS, check_seen, part_path, read_record, write_record
-from evenrank.io.remote import REQUESTS, RemoteFile, is_remote
-from evenrank.io.shards import Shard, check_files_unchanged, is_many, list_shards, stamp_of
-from evenrank.io.source import Source, as_source, as_text
+from evenrank.io.document_formats import document_formats
+from evenrank.io.documents import format_of
+from evenrank.io.executor import Executor, ThreadExecutor, ahead
+from evenrank.io.part_folder import (
+    KEPT,
+    SETTINGS,
+    PartFolder,
+    check_seen,
+    part_path,
+    read_record,
+    sealed,
+    write_record,
+)
+from evenrank.io.reading import Reading
+from evenrank.io.remote import is_remote
+from evenrank.io.shards import Shard, check_unchanged, each_file, is_many, list_shards, stamp_of
+from evenrank.io.source import as_source, as_text
 
-PARTITION = 1 << 26
-MOST = 20_000  # partitions: a scheduler keeps account of each; larger collections have larger ones
+PART = 1 << 26
+MOST = 20_000  # parts: a scheduler keeps account of each; larger collections have larger ones
 
 Progress = Callable[[int, int | None, str], None]
 """Called with how much is done, of how much (None: unknown), and of what: bytes or documents."""
@@ -37,9 +47,73 @@ Progress = Callable[[int, int | None, str], None]
 Record = dict[str, Any]
 
 
+class Stretch(NamedTuple):
+    """What is read of a file: see ``Reading``."""
+
+    file: Shard
+    begin: int
+    end: int | None
+    bytes: int
+
+
+class Partition(NamedTuple):
+    """What one task reads, and where it writes what it makes of that."""
+
+    number: int
+    path: str
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(stretch.bytes for stretch in self.stretches)
+
+
+class Collection(NamedTuple):
+    """Files; ``many`` is whether the name stands for any number of them, be it one."""
+
+    name: str
+    files: tuple[Shard, ...]
+    many: bool
+
+
+class MadePiece(Protocol):
+    """What becomes of some documents."""
+
+    @property
+    def documents(self) -> int: ...
+
+
+class Work(Protocol):
+    """What is made of a collection: a plain value, which another process can be sent."""
+
+    @property
+    def columns(self) -> Mapping[str, str] | None: ...
+
+    @property
+    def block_bytes(self) -> int: ...
+
+    def read(self, reading: Reading, format: str) -> Iterator[Any]:
+        """The pieces of a file, which know how many bytes were read for them: its documents, unless more of
+        it is needed than these. What is wrong with one is given in its place."""
+        ...
+
+    def make(self, piece: Any) -> MadePiece:
+        """Any thread may call it."""
+        ...
+
+    def write(self, file: BinaryIO, made: Iterator[Any]) -> Record:
+        """Write what was made, in its order, and say what must be known of it."""
+        ...
+
+
 class Task(Protocol):
+    """What one worker does at a time."""
+
     @property
     def number(self) -> int: ...
+
+    @property
+    def path(self) -> str: ...
 
     @property
     def bytes(self) -> int: ...
@@ -48,108 +122,8 @@ class Task(Protocol):
 T = TypeVar("T", bound=Task)
 
 
-class Stretch(NamedTuple):
-    """Pieces that follow each other; ``last`` is the first one behind, None where only reading tells."""
-
-    first: int
-    last: int | None
-    bytes: int
-
-
-class Collection(Protocol):
-    """An open file. Its pieces have the same borders every time."""
-
-    name: str
-
-    @property
-    def about_hash(self) -> Mapping[str, Any]:
-        """How the hash of the file can be computed again: the size of its blocks, or its columns."""
-        ...
-
-    def digests(self) -> list[bytes]:
-        """Of what was read of a file as one stream; of others each piece has its own."""
-        ...
-
-    def stretches(self, size: int) -> list[Stretch]:
-        """All pieces in stretches of about so many bytes, which can be read apart from each other."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class CollectionFile(NamedTuple):
-    """A file of a collection, as every worker must see it."""
-
-    name: str  # as the user wrote it
-    address: str  # a whole path: workers need not stand in the same folder
-    size: int
-    stamp: str
-    format: str | None
-
-    def source(self) -> Source:
-        if self.in_store:
-            return Source(self.name, stream=RemoteFile(self.address))
-        return Source(self.name, path=Path(self.address))
-
-    @property
-    def in_store(self) -> bool:
-        return is_remote(self.address)
-
-
-class FileStretch(NamedTuple):
-    """Some pieces of one file, or all of them."""
-
-    file: CollectionFile
-    pieces: Stretch
-
-
-class Partition(NamedTuple):
-    """What one task reads."""
-
-    number: int
-    stretches: tuple[FileStretch, ...]
-
-    @property
-    def bytes(self) -> int:
-        return sum(stretch.pieces.bytes for stretch in self.stretches)
-
-
-class CollectionFiles(NamedTuple):
-    """The files of a collection; ``many`` is whether it stands for any number of them, be it one."""
-
-    name: str
-    files: tuple[CollectionFile, ...]
-    many: bool
-
-
-class Job(Protocol):
-    """What a worker is told about its work: plain values, which another process can be sent."""
-
-    @property
-    def folder(self) -> str:
-        """Where the parts are."""
-        ...
-
-    @property
-    def key(self) -> str:
-        """Stands for all settings."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """The suffix of parts."""
-        ...
-
-    @property
-    def many(self) -> bool:
-        """Whether there may be several files, of which some may be empty."""
-        ...
-
-    def open(self, file: CollectionFile) -> Collection: ...
-
-
 class FinishedPart(NamedTuple):
-    """What became of a partition: its file, its record, and whether it was there before."""
+    """A file, its record, and whether it was there before."""
 
     path: Path
     record: Record
@@ -157,18 +131,18 @@ class FinishedPart(NamedTuple):
 
 
 def is_in_files(source: object) -> bool:
-    """Whether a source is a file or files, which can be read in partitions, and again."""
+    """Whether a source is a file or files, which can be read in parts, and again."""
     if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
         return True
     file = as_source(source)
     return file is not None and file.path is not None and (file.path.is_file() or not file.path.exists())
 
 
-def collection_files(source: object, format: str | None = None) -> CollectionFiles:
-    """The files of a collection. Workers read them by name, so that nothing but files can be partitioned."""
+def collection_of(source: object, format: str | None = None) -> Collection:
+    """The files of a collection. Workers read them by name, so that nothing but files can be cut."""
     if isinstance(source, (str, os.PathLike)) and (is_many(source) or is_remote(source)):
         shards = list_shards(source, format)
-        return CollectionFiles(as_text(os.fspath(source)), tuple(map(_of_shard, shards)), many=True)
+        return Collection(as_text(os.fspath(source)), tuple(map(_whole_address, shards)), many=True)
     file = as_source(source)
     if file is None or file.path is None:
         name = "documents" if file is None else file.name
@@ -180,92 +154,105 @@ def collection_files(source: object, format: str | None = None) -> CollectionFil
     if not file.path.is_file():
         raise DataError(f"{file.name}: is not a plain file, which workers could read in partitions")
     size, stamp = stamp_of(file.path)
-    own = CollectionFile(file.name, str(file.path.resolve()), size, stamp, format)
-    return CollectionFiles(file.name, (own,), many=False)
+    own = Shard(file.name, str(file.path.resolve()), size, format_of(file, format), stamp)
+    return Collection(file.name, (own,), many=False)
 
 
-def _of_shard(shard: Shard) -> CollectionFile:
-    address = shard.address if is_remote(shard.address) else str(Path(shard.address).resolve())
-    return CollectionFile(as_text(shard.address), address, shard.size, shard.stamp, shard.format)
+def _whole_address(shard: Shard) -> Shard:
+    """Workers need not stand in the same folder."""
+    return shard if shard.in_store else shard._replace(address=str(Path(shard.address).resolve()))
 
 
-def cut(files: CollectionFiles, job: Job, size: int | None = None) -> list[Partition]:
-    """The partitions of a collection, of about ``size`` bytes each."""
-    if not files.many:  # what is wrong with the beginning of it is said before any worker is asked
-        job.open(files.files[0]).close()
-    total = sum(file.size for file in files.files)
-    size = max(PARTITION if size is None else size, -(-total // MOST))
-    partitions: list[Partition] = []
-    waiting: list[FileStretch] = []
-    held = 0
-    for stretch in _stretches(files.files, job, size):
-        if waiting and held + stretch.pieces.bytes > size:
-            partitions.append(Partition(len(partitions), tuple(waiting)))
-            waiting, held = [], 0
-        waiting.append(stretch)
-        held += stretch.pieces.bytes
-    if waiting:
-        partitions.append(Partition(len(partitions), tuple(waiting)))
-    return partitions
+def planned(
+    collection: Collection, work: Work, folder: PartFolder, kind: str, size: int | None = None
+) -> list[Partition]:
+    """The parts of a collection, of about ``size`` bytes each; ``kind`` is the suffix of what is made."""
+    total = sum(file.size for file in collection.files)
+    size = max(PART if size is None else size, -(-total // MOST))
+    groups: list[list[Stretch]] = []
+    held = size
+    for stretch in _stretches(collection, work, size):
+        if held + stretch.bytes > size or not groups:
+            groups.append([])
+            held = 0
+        groups[-1].append(stretch)
+        held += stretch.bytes
+    return [_part(number, tuple(group), folder, kind) for number, group in enumerate(groups)]
 
 
-def _stretches(files: Sequence[CollectionFile], job: Job, size: int) -> Iterator[FileStretch]:
-    def cut_file(file: CollectionFile) -> list[Stretch]:
-        if file.size <= size:  # many small files are not opened one by one to be planned
-            return [Stretch(0, None, file.size)]
+def _part(number: int, stretches: tuple[Stretch, ...], folder: PartFolder, kind: str) -> Partition:
+    """The name of its file stands for the settings and for the files as they are now."""
+    read = hashlib.sha256(repr((folder.key, number, stretches)).encode()).hexdigest()
+    key = folder.key[:SETTINGS] + read[:SETTINGS]
+    return Partition(number, str(part_path(folder.folder.resolve(), number, key, kind)), stretches)
+
+
+def _stretches(collection: Collection, work: Work, size: int) -> Iterator[Stretch]:
+    def cut(file: Shard) -> list[Stretch]:
+        whole = [Stretch(file, 0, None, file.size)]
+        if file.size <= size and collection.many:  # small files are not opened one by one to be planned
+            return whole
+        reading = Reading(file.source(), work.columns, block=work.block_bytes)
         try:
-            with closing(job.open(file)) as collection:
-                return collection.stretches(size)
+            edges = document_formats()[file.format].cut(reading, file.size, size)
         except MAY_PASS:
             raise
-        except DataError:  # whoever reads it says what is wrong, beside what is wrong with other files
-            return [Stretch(0, None, file.size)]
+        except DataError:
+            if not collection.many:  # it is said before any worker is asked
+                raise
+            return whole  # whoever reads it says it, beside what is wrong with other files
+        return [Stretch(file, *edge) for edge in edges]
 
-    with ThreadPoolExecutor(REQUESTS) as pool:
-        # a store takes its time to answer, but answers many at once
-        found = pool.map(cut_file, files) if any(file.in_store for file in files) else map(cut_file, files)
-        for file, stretches in zip(files, found, strict=True):
-            for pieces in stretches:
-                yield FileStretch(file, pieces)
-
-
-def part_of(job: Job, partition: Partition) -> Path:
-    """The file of a part. Its name stands for the settings and for the files as they are now."""
-    read = hashlib.sha256(repr((job.key, partition)).encode()).hexdigest()
-    return part_path(job.folder, partition.number, job.key[:SETTINGS] + read[:SETTINGS], job.kind)
+    for found in each_file(cut, collection.files):
+        yield from found
 
 
 def map_documents(
-    executor: Executor,
-    job: Job,
-    work: Callable[[Partition], Record | DataError],
-    partitions: Sequence[Partition],
-    finished: Mapping[int, Record],
-    progress: Progress | None = None,
+    executor: Executor, work: Work, parts: Sequence[Partition], progress: Progress | None = None
 ) -> Generator[FinishedPart]:
-    """The parts of all partitions; ``work`` is a function that another process can import."""
-    return map_parts(executor, work, partitions, partial(part_of, job), finished, progress)
+    """What is made of all parts, in their order, each as soon as those before it are there."""
+    finished = finished_parts(parts)
+    if not isinstance(executor, ThreadExecutor):
+        return map_parts(executor, partial(do_part, work), parts, finished, progress)
+    threads = max(1, executor.threads // max(1, len(parts)))
+    advance = None if progress is None else _Advance(parts, finished, progress)
+    return map_parts(executor, partial(do_part, work, threads=threads, advance=advance), parts, finished)
 
 
-def finished_parts(tasks: Iterable[T], path_of: Callable[[T], Path]) -> dict[int, Record]:
+class _Advance:
+    """Bytes that the threads of this process have read, for a progress bar."""
+
+    def __init__(
+        self, parts: Sequence[Partition], finished: Mapping[int, Record], progress: Progress
+    ) -> None:
+        self._total = sum(part.bytes for part in parts)
+        self._done = sum(part.bytes for part in parts if part.number in finished)
+        self._progress, self._lock = progress, threading.Lock()
+
+    def __call__(self, bytes_read: int) -> None:
+        with self._lock:
+            self._done = min(self._total, self._done + bytes_read)
+            self._progress(self._done, self._total, "bytes")
+
+
+def finished_parts(tasks: Iterable[Task]) -> dict[int, Record]:
     """The records of parts that are there from an earlier run, by their numbers."""
-    found = ((task.number, read_record(path_of(task))) for task in tasks)
+    found = ((task.number, read_record(Path(task.path))) for task in tasks)
     return {number: record for number, record in found if record is not None}
 
 
 def map_parts(
     executor: Executor,
-    work: Callable[[T], Record | DataError],
+    do: Callable[[T], Record | DataError],
     tasks: Sequence[T],
-    path_of: Callable[[T], Path],
     finished: Mapping[int, Record],
     progress: Progress | None = None,
 ) -> Generator[FinishedPart]:
     """The parts of all tasks in their order, as soon as those before them are there.
 
     What is wrong with the data of one does not keep the others from being read: in the end one error lists
-    the problems of all of them, at most twenty. ``work`` calls ``do_part``; parts that are ``finished`` are
-    there from an earlier run.
+    the problems of all of them, at most twenty. ``do`` is a function that another process can import, and
+    calls ``done``; parts that are ``finished`` are there from an earlier run.
     """
     log = logging.getLogger(__name__)
     log.info("%s: %d partitions, %d finished before", executor.name, len(tasks), len(finished))
@@ -273,24 +260,23 @@ def map_parts(
         log.info("%s shows the work at %s", executor.name, executor.link)
     missing = [task for task in tasks if task.number not in finished]
     total, wrong = sum(task.bytes for task in tasks), DataErrors()
-    done = total - sum(task.bytes for task in missing)
-    with closing(mapped(executor, work, missing)) as results:
+    read = total - sum(task.bytes for task in missing)
+    with closing(mapped(executor, do, missing)) as results:
         for task in tasks:
-            path = path_of(task)
             if task.number in finished:
                 outcome: Record | DataError = finished[task.number]
             else:
                 outcome = next(results)
-                done += task.bytes
+                read += task.bytes
                 if progress is not None:
-                    progress(done, total, "bytes")
+                    progress(read, total, "bytes")
             if isinstance(outcome, DataError):
                 wrong.add(outcome)
                 if wrong.full:
                     break
             elif not wrong:
-                check_seen(path, outcome)
-                yield FinishedPart(path, outcome, task.number in finished)
+                check_seen(Path(task.path), outcome)
+                yield FinishedPart(Path(task.path), outcome, task.number in finished)
     wrong.check()
 
 
@@ -312,14 +298,7 @@ def mapped(executor: Executor, work: Callable[[Any], Any], tasks: Sequence[Any])
             close()
 
 
-Piece = Callable[[], tuple[bytes, int]]
-"""Does the work on a piece; gives its digest and how many documents it has."""
-
-Pieces = Callable[[Any, FileStretch], Iterator[Piece]]
-"""The pieces of a stretch of an open file."""
-
-
-def do_part(path: Path, make: Callable[[Path], Record]) -> Record | DataError:
+def done(path: Path, write: Callable[[BinaryIO], Record]) -> Record | DataError:
     """Make a part, then its record; what is wrong with the data is given back.
 
     A part that is there is not made again: the worker that did it was lost before anybody had taken the
@@ -329,7 +308,9 @@ def do_part(path: Path, make: Callable[[Path], Record]) -> Record | DataError:
     try:
         record = read_record(path)
         if record is None:
-            record = make(path)
+            with atomic_write(path) as file:
+                record = write(file)
+            record["part"] = sealed(path)
             write_record(path, record)
         return record
     except MAY_PASS:
@@ -338,60 +319,97 @@ def do_part(path: Path, make: Callable[[Path], Record]) -> Record | DataError:
         return error.with_traceback(None)
 
 
-def read_partition(job: Job, partition: Partition, pieces: Pieces) -> list[Record]:
-    """Read all stretches of a partition; what a record keeps of each.
+def do_part(
+    work: Work, part: Partition, *, threads: int = 1, advance: Callable[[int], None] | None = None
+) -> Record | DataError:
+    """Make something of the documents of a part; ``threads`` make, and one reads."""
+    told = 0
 
-    What is wrong with one piece does not keep the others from being read: one error lists all problems.
-    """
+    def tell(bytes_read: int) -> None:
+        nonlocal told
+        told += bytes_read
+        if advance is not None:
+            advance(bytes_read)
+
+    def write(file: BinaryIO) -> Record:
+        stretches: list[Record] = []
+        record = work.write(file, _made_of_part(work, part, threads, stretches, tell))
+        return {**record, "stretches": stretches, "bytes read": sum(one["bytes"] for one in stretches)}
+
+    outcome = done(Path(part.path), write)
+    if told < part.bytes:  # what could not be used is behind us as well
+        tell(part.bytes - told)
+    return outcome
+
+
+def _made_of_part(
+    work: Work, part: Partition, threads: int, stretches: list[Record], tell: Callable[[int], None]
+) -> Iterator[MadePiece]:
+    """``stretches`` gets what must be known of each that was read."""
     wrong = DataErrors()
-    found = []
-    for stretch in partition.stretches:
+    for file, begin, end, _ in part.stretches:
         if wrong.full:
             break
+        reading = Reading(file.source(), work.columns, begin, end, work.block_bytes)
+        documents = 0
         try:
-            found.append(_read_stretch(job, stretch, pieces, wrong))
+            _check_size(file)
+            for made in made_of(work, work.read(reading, file.format), threads, wrong, tell):
+                documents += made.documents
+                yield made
         except MAY_PASS:
             raise
         except DataError as error:
             wrong.add(error)
+        stretches.append({
+            "file": file.name,
+            "documents": documents,
+            "bytes": reading.passed.bytes,
+            "digests": [digest.hex() for digest in reading.passed.digests()],
+            "about hash": reading.about_hash,
+        })  # fmt: skip
     wrong.check()
-    return found
 
 
-def _read_stretch(job: Job, stretch: FileStretch, pieces: Pieces, wrong: DataErrors) -> Record:
-    digests: list[bytes] = []
-    documents = 0
-    about_hash: dict[str, Any] = {}
-    _check_size(stretch.file)
-    try:
-        with closing(job.open(stretch.file)) as collection:
-            for piece in pieces(collection, stretch):
-                try:
-                    digest, own = piece()
-                except (NoDocumentsError, *MAY_PASS):
-                    raise
-                except DataError as error:
-                    wrong.add(error)
-                    if wrong.full:
-                        break
-                else:
-                    documents += own
-                    if digest:
-                        digests.append(digest)
-            digests += collection.digests()
-            about_hash = dict(collection.about_hash)
-    except NoDocumentsError:
-        if not job.many:
-            raise
-    return {
-        "file": stretch.file.name,
-        "documents": documents,
-        "digests": [digest.hex() for digest in digests],
-        "about hash": about_hash,
-    }
+def made_of(
+    work: Work,
+    pieces: Iterator[Any],
+    threads: int,
+    wrong: DataErrors,
+    tell: Callable[[int], None],
+) -> Iterator[Any]:
+    """What is made of pieces, in their order. Where some are wrong, the others are still read, but no
+    longer given: in the end there is one error about all."""
+
+    def make(piece: Any) -> tuple[MadePiece, int]:
+        if isinstance(piece, DataError):
+            raise piece
+        return work.make(piece), piece.bytes_read
+
+    def in_order() -> Iterator[Any]:
+        """An error that ends the reading comes after what is wrong with the pieces before it."""
+        try:
+            yield from pieces
+        except DataError as error:
+            yield error
+
+    with closing(ahead(make, in_order(), threads)) as calls:
+        for call in calls:
+            try:
+                made, bytes_read = call()
+            except MAY_PASS:
+                raise
+            except DataError as error:
+                wrong.add(error)
+                if wrong.full:
+                    return
+            else:
+                if not wrong:
+                    yield made
+                tell(bytes_read)
 
 
-def _check_size(file: CollectionFile) -> None:
+def _check_size(file: Shard) -> None:
     """A worker that sees another file under the same name would count something else."""
     if file.in_store:
         return
@@ -409,20 +427,20 @@ def _check_size(file: CollectionFile) -> None:
         )
 
 
-def provenance_of(files: CollectionFiles, stretches: Iterable[Record]) -> dict[str, Any]:
+def provenance_of(collection: Collection, parts: Iterable[FinishedPart]) -> dict[str, Any]:
     """The hash of all that was read, if nobody has written to it meanwhile; and of many files each."""
-    check_files_unchanged((file.address, file.stamp) for file in files.files)
+    check_unchanged(collection.files)
     by_file: dict[str, list[Record]] = {}
-    for stretch in stretches:
-        by_file.setdefault(stretch["file"], []).append(stretch)
+    for part in parts:
+        for stretch in part.record["stretches"]:
+            by_file.setdefault(stretch["file"], []).append(stretch)
     listed = []
-    for file in files.files:
+    for file in collection.files:
         own = by_file.get(file.name, [])
         digests = [bytes.fromhex(digest) for stretch in own for digest in stretch["digests"]]
         about_hash = own[0]["about hash"] if own else {}
-        own_hash = joined_digests(digests)
-        listed.append({"name": file.name, "bytes": file.size, "hash": own_hash, **about_hash})
-    if not files.many:
+        listed.append({"name": file.name, "bytes": file.size, "hash": joined_digests(digests), **about_hash})
+    if not collection.many:
         return {name: value for name, value in listed[0].items() if name != "name"}
     whole = hashlib.sha256("\n".join(one["hash"] for one in listed).encode())
-    return {"hash": whole.hexdigest(), "bytes": sum(file.size for file in files.files), "files": listed}
+    return {"hash": whole.hexdigest(), "bytes": sum(file.size for file in collection.files), "files": listed}

@@ -1,12 +1,11 @@
 """The SHA-256 of every byte of a file, computed while the file is read.
 
-Threads read blocks of a file in any order, so the hash of a file is that of the hashes of its blocks.
+Workers read stretches of a file in any order, so the hash of a file is that of the hashes of its blocks.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,47 +13,51 @@ from typing import Any
 
 from evenrank.files import regular_file
 
-PIECE = 1 << 23  # of a file that is read as one stream
-
-
-def piece_digest(data: Any) -> bytes:
-    """The digest of some bytes: anything with a buffer."""
-    return hashlib.sha256(data).digest()
+PIECE = 1 << 23  # bytes of a block
 
 
 def joined_digests(digests: Iterable[bytes]) -> str:
-    """The hash of a content, from the digests of its pieces in their order."""
+    """The hash of a content, from the digests of its blocks in their order."""
     return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 class StreamHash:
-    """The digests of what passes by, in pieces of a fixed size however it comes."""
+    """The digests of what passes by, in blocks of a fixed size however it comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, block: int = PIECE) -> None:
+        self._block = block
         self._digests: list[bytes] = []
         self._current = hashlib.sha256()
+        self._held = 0  # bytes of the current block
         self.bytes = 0
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
+        self.bytes += len(view)
         while len(view):
-            own = view[: PIECE - self.bytes % PIECE]
+            own = view[: self._block - self._held]
             self._current.update(own)
-            self.bytes += len(own)
-            view = view[len(own) :]
-            if not self.bytes % PIECE:
-                self._digests.append(self._current.digest())
-                self._current = hashlib.sha256()
+            self._held, view = self._held + len(own), view[len(own) :]
+            if self._held == self._block:
+                self.end_block()
+
+    def end_block(self) -> None:
+        """What comes next belongs to another block."""
+        if self._held:
+            self._digests.append(self._current.digest())
+            self._current, self._held = hashlib.sha256(), 0
 
     def digests(self) -> list[bytes]:
-        """Of all that has passed so far."""
-        return [*self._digests, *([self._current.digest()] if self.bytes % PIECE else [])]
+        """Of all that has passed."""
+        self.end_block()
+        return self._digests
 
 
 def hash_of_file(path: Path, piece: int = PIECE) -> str:
-    """The hash of a whole file that was read in pieces of so many bytes."""
+    """The hash of a whole file in blocks of so many bytes."""
     with regular_file(path).open("rb") as file:
-        return joined_digests(map(piece_digest, iter(partial(file.read, piece), b"")))
+        blocks = iter(partial(file.read, piece), b"")
+        return joined_digests(hashlib.sha256(block).digest() for block in blocks)
 
 
 def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
@@ -65,12 +68,20 @@ def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
     import pyarrow.parquet
 
     with regular_file(path).open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
-        read = reader_of(raw.fileno())
-        return joined_digests(
-            digest_of_ranges(read, column_ranges(file.metadata, group, columns))
-            for group in range(file.metadata.num_row_groups)
-            if file.metadata.row_group(group).num_rows
-        )
+        metadata = file.metadata
+
+        def read(begin: int, length: int) -> bytes:
+            raw.seek(begin)
+            return raw.read(length)
+
+        def digest(group: int) -> bytes:
+            found = hashlib.sha256()
+            for data in pieces_of(read, column_ranges(metadata, group, columns)):
+                found.update(data)
+            return found.digest()
+
+        groups = range(metadata.num_row_groups)
+        return joined_digests(digest(group) for group in groups if metadata.row_group(group).num_rows)
 
 
 def column_ranges(metadata: Any, group: int, columns: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -87,15 +98,8 @@ def column_ranges(metadata: Any, group: int, columns: Sequence[str]) -> Iterator
                 yield min(starts), column.total_compressed_size
 
 
-def reader_of(descriptor: int) -> Callable[[int, int], bytes]:
-    """A function of a place and a length that gives the bytes of an open file there."""
-    return lambda begin, length: os.pread(descriptor, length, begin)
-
-
-def digest_of_ranges(read: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]]) -> bytes:
-    """One digest of several stretches of a file; ``read`` gives some bytes from a place on."""
-    digest = hashlib.sha256()
+def pieces_of(read: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]]) -> Iterator[Any]:
+    """Stretches of a file, some megabytes at a time; ``read`` gives some bytes from a place on."""
     for begin, length in ranges:
         for start in range(begin, begin + length, PIECE):
-            digest.update(read(start, min(PIECE, begin + length - start)))
-    return digest.digest()
+            yield read(start, min(PIECE, begin + length - start))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -25,7 +25,7 @@ from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.counts import ID, ROW_GROUP, SOURCE, CountsWriter, counts_file, noticing_damage
+from evenrank.io.counts import ID, ROW_GROUP, SOURCE, CountsWriter, counts_file, noticing_damage, writing
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 from evenrank.io.rows_by_need import RowsByNeed
 from evenrank.io.source import parquet_file
@@ -112,23 +112,16 @@ def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | 
     return pa.schema([ids, *shares], metadata={_KEY: json.dumps(about)})
 
 
-class GroupsWriter:
-    """Documents with their shares in, a file out that says how many documents each group has."""
-
-    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
-        self._schema, self._writer = schema, CountsWriter(file, schema)
-        self._sizes = np.zeros(len(schema.names) - 1)
-
-    def write(self, ids: pa.LargeStringArray, shares: Floats) -> None:
-        self._sizes += shares.sum(axis=0)
-        columns = [ids, *(pa.array(np.ascontiguousarray(column)) for column in shares.T)]
-        self._writer.write(pa.RecordBatch.from_arrays(columns, schema=self._schema))
-
-    def close(self) -> None:
-        self._writer.close({"sizes": self._sizes.tolist()})
-
-    def abandon(self) -> None:
-        self._writer.abandon()
+def write_groups(file: BinaryIO, schema: pa.Schema, batches: Iterable[DerivedGroups]) -> int:
+    """Write documents with their shares; how many there are. The file says how many each group has."""
+    rows, sizes = 0, np.zeros(len(schema.names) - 1)
+    with writing(CountsWriter(file, schema)) as writer:
+        for ids, shares in batches:
+            rows, sizes = rows + len(ids), sizes + shares.sum(axis=0)
+            columns = [ids, *(pa.array(np.ascontiguousarray(column)) for column in shares.T)]
+            writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+        writer.close({"sizes": sizes.tolist()})
+    return rows
 
 
 def sound_groups(name: str | os.PathLike[str]) -> AbstractContextManager[None]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -12,9 +11,10 @@ import pyarrow as pa
 
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import id_cells, text_cells
+from evenrank.io.column_names import resolve_documents
 from evenrank.io.datasets import is_dataset, open_dataset
 from evenrank.io.document_formats import document_format_names, document_formats, format_of_documents
-from evenrank.io.document_tables import SCHEMA, frame_table
+from evenrank.io.reading import Documents, Reading, Texts, documents_of_columns
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.shards import is_many, list_shards
 from evenrank.io.source import Source, as_source, check_format
@@ -23,6 +23,7 @@ from evenrank.io.tables import as_table
 BATCH_ROWS = 1 << 15
 
 _BATCH_BYTES = 1 << 24
+_PAIRS = 1 << 12  # at a time
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), a folder or a pattern of files, an address (s3://..), "
     "'ir_datasets:NAME', an open file, "
@@ -75,78 +76,86 @@ def read_documents(
     check_format(format, document_format_names())
     if batch_rows < 1:
         raise ParameterError(f"batch_rows must be at least 1, got {batch_rows}")
-    if is_dataset(source):
-        return _checked(_dataset(str(source), columns), str(source), batch_rows)
     if is_many(source):
-        return _of_shards(source, format, columns, batch_rows)
-    file = as_source(source)
-    if file is not None:
-        file.check()
-        return _checked(_file_tables(file, format, columns), file.name, batch_rows)
-    if format is not None:
-        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
-    frame = as_table(source)
-    if frame is not None:
-        return _checked(iter([frame_table(frame, columns, "documents")]), "documents", batch_rows)
-    if columns is not None:
-        raise ParameterError(f"columns= applies only to tables and files, got {type(source).__name__}")
-    if isinstance(source, Mapping):
-        return _checked(_pair_tables(source.items(), batch_rows), "documents", batch_rows)
-    if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
-        return _checked(_pair_tables(source, batch_rows), "documents", batch_rows)
-    raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
+        shards = list_shards(source, format)  # type: ignore[arg-type]
+        read = (
+            documents
+            for shard in shards
+            for documents in read_stretch(Reading(shard.source(), columns), shard.format)
+        )
+        return _batches(read, str(source), batch_rows)
+    name, documents = open_documents(source, format, columns)
+    return _batches(documents, name, batch_rows)
 
 
-def _of_shards(
-    source: Any, format: str | None, columns: Mapping[str, str] | None, batch_rows: int
+def _batches(
+    documents: Iterable[Documents | DataError], name: str, batch_rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """The documents of all files, one after another; that one of them holds none is no error."""
+    """Of bounded size; a source without a document is an error, found when it ends."""
     some = False
-    for shard in list_shards(source, format):
-        with suppress(NoDocumentsError):
-            for batch in read_documents(
-                shard.address, format=shard.format, columns=columns, batch_rows=batch_rows
-            ):
-                some = True
-                yield batch
-    if not some:
-        raise NoDocumentsError(f"{source}: no documents")
-
-
-def _checked(tables: Iterator[pa.Table], name: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    """Batches of bounded size; a source without a document is an error, found when it ends."""
-    some = False
-    for table in tables:
-        for batch in table.cast(SCHEMA).combine_chunks().to_batches():
-            for piece in _pieces(batch, batch_rows):
-                some = True
-                yield piece
+    for found in documents:
+        if isinstance(found, DataError):
+            raise found
+        batch = found.batch()
+        rows = min(batch_rows, max(1, len(batch) * _BATCH_BYTES // max(batch.nbytes, _BATCH_BYTES)))
+        for begin in range(0, len(batch), rows):
+            some = True
+            yield batch.slice(begin, rows)
     if not some:
         raise NoDocumentsError(f"{name}: no documents")
 
 
-def _pieces(batch: pa.RecordBatch, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    rows = min(batch_rows, len(batch))
-    if len(batch) and batch.nbytes > _BATCH_BYTES:
-        rows = max(1, min(rows, len(batch) * _BATCH_BYTES // batch.nbytes))
-    for begin in range(0, len(batch), max(1, rows)):
-        yield batch.slice(begin, rows)
+def open_documents(
+    source: object, format: str | None, columns: Mapping[str, str] | None
+) -> tuple[str, Iterator[Documents | DataError]]:
+    """What to call a source in messages, and its documents from first to last. It is no folder or pattern."""
+    check_format(format, document_format_names())
+    if is_dataset(source):
+        return str(source), _dataset(str(source), columns)
+    file = as_source(source)
+    if file is not None:
+        file.check()
+        return file.name, read_stretch(Reading(file, columns), format_of(file, format))
+    if format is not None:
+        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
+    frame = as_table(source)
+    if frame is not None:
+        report = RowProblems("documents", place=lambda row: f"row {row + 1}")
+        chosen = resolve_documents(frame.names, columns, "documents")
+        return "documents", iter([_weighed(documents_of_columns(frame.column, chosen, report))])
+    if columns is not None:
+        raise ParameterError(f"columns= applies only to tables and files, got {type(source).__name__}")
+    if isinstance(source, Mapping):
+        return "documents", _pairs(source.items())
+    if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+        return "documents", _pairs(source)
+    raise InputTypeError(f"documents are read from {_ACCEPTED}; got {type(source).__name__}")
 
 
-def _file_tables(source: Source, format: str | None, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
-    format = format or format_of_documents(source.path or source.name)
-    if format is None:
+def read_stretch(reading: Reading, format: str) -> Iterator[Documents | DataError]:
+    """The documents of a file or a stretch of it."""
+    return document_formats()[format].read(reading)
+
+
+def format_of(source: Source, format: str | None) -> str:
+    found = format or format_of_documents(source.path or source.name)
+    if found is None:
         raise ParameterError(
             f"{source.name}: the suffix does not tell the format: pass "
             f"format= (in the shell FILE:format=NAME), one of {', '.join(document_format_names())}, or give "
             "the file such a suffix"
         )
-    return document_formats()[format].read(source, columns)
+    return found
 
 
-def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:
+def _weighed(documents: Documents) -> Documents:
+    """Documents that come from memory: what was read are their ids and texts."""
+    return replace(documents, bytes_read=Texts.of(documents.ids).size + documents.texts.size)
+
+
+def _pairs(pairs: Iterable[Any]) -> Iterator[Documents | DataError]:
     iterator, row = iter(pairs), 0
-    while chunk := list(islice(iterator, min(batch_rows, 1 << 12))):
+    while chunk := list(islice(iterator, _PAIRS)):
         report = RowProblems("documents", place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
         for at, pair in enumerate(chunk):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -155,11 +164,11 @@ def _pair_tables(pairs: Iterable[Any], batch_rows: int) -> Iterator[pa.Table]:
         ids = id_cells([pair[0] for pair in chunk], "id", report)
         texts = text_cells([pair[1] for pair in chunk], "text", report)
         report.check()
-        yield pa.table([ids, texts], schema=SCHEMA)
+        yield _weighed(Documents.of("documents", ids, texts))
         row += len(chunk)
 
 
-def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[Documents | DataError]:
     dataset = open_dataset(source)
     if not dataset.has_docs():
         raise DataError(f"{source}: the dataset has no documents")
@@ -184,4 +193,4 @@ def _dataset(source: str, columns: Mapping[str, str] | None) -> Iterator[pa.Tabl
             text = document.default_text() if text_field is None else getattr(document, text_field)
             yield getattr(document, id_field), text
 
-    return _pair_tables(pairs(), BATCH_ROWS)
+    return _pairs(pairs())

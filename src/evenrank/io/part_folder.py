@@ -142,16 +142,22 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
 def write_record(part: Path, record: Mapping[str, Any]) -> None:
     """Say that a part is there, and what is in it."""
     with atomic_write(part.with_suffix(".json")) as file:
-        file.write(json.dumps(dict(record)).encode())
+        file.write(json.dumps({**record, "check": _check_of(record)}).encode())
 
 
 def read_record(part: Path) -> dict[str, Any] | None:
     """The record of a part; None if either is not there, or is not as it was written."""
     try:
         record: dict[str, Any] = json.loads(part.with_suffix(".json").read_bytes())
-        return record if sealed(part) == record["part"] else None
+        sound = record.pop("check") == _check_of(record) and record["part"] == sealed(part)
+        return record if sound else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _check_of(record: Mapping[str, Any]) -> str:
+    """Numbers of a record go into the result, so that a changed bit must be noticed."""
+    return hashlib.sha256(json.dumps(dict(record), sort_keys=True).encode()).hexdigest()
 
 
 def sealed(path: Path) -> dict[str, Any]:

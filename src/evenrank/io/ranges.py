@@ -4,45 +4,24 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 from evenrank.errors import DataError
 from evenrank.files import regular_file
-from evenrank.io.remote import open_ranges
-from evenrank.io.source import MAGIC_LENGTH, has_packed_name, is_compressed
+from evenrank.io.remote import RemoteFile, open_ranges
+from evenrank.io.source import MAGIC_LENGTH, Source, has_packed_name, is_compressed, is_packed
 
-_HEAD = 1 << 12  # bytes that are read first where it is not known how many will be needed
-_MOST = 1 << 22
-
-
-class ByteRanges(Protocol):
-    """A file of ``size`` bytes. ``along`` is how many bytes it is worth to read along with others, because
-    to ask for them later costs more than to fetch them in vain."""
-
-    size: int
-    along: int
-
-    def fill(self, into: memoryview, offset: int) -> None:
-        """Fill a buffer from a place of the file."""
-        ...
-
-    def opened_again(self) -> ByteRanges:
-        """The same file for whoever comes late, when this may have been closed."""
-        ...
-
-    def close(self) -> None: ...
+_HEAD = 1 << 12  # bytes of the beginning of a file in a store, which many ask for and few need more of
 
 
 class FileRanges:
     """A file of this machine, or of one that it sees as its own."""
 
-    along = 0
+    along = 0  # bytes that it is worth to read along with others, since to ask for them later costs more
 
     def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
+        self._name = name
         self._file = regular_file(path).open("rb")
         self.size = os.fstat(self._file.fileno()).st_size
 
@@ -50,18 +29,18 @@ class FileRanges:
         while len(into):
             got = os.preadv(self._file.fileno(), [into], offset)
             if not got:
-                raise shorter(self._name)
+                raise _shorter(self._name)
             into, offset = into[got:], offset + got
 
-    def opened_again(self) -> FileRanges:
-        return FileRanges(self._path, self._name)
+    def hold(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """The system holds them."""
 
     def close(self) -> None:
         self._file.close()
 
 
-class RemoteRanges:
-    """A file of a store: each call is one request, but for its beginning, which is asked for once."""
+class StoreRanges:
+    """A file of a store: each call is one request, but for stretches that are held."""
 
     along = 1 << 14
 
@@ -69,26 +48,39 @@ class RemoteRanges:
         self._name = address
         opened = open_ranges(address)
         self._read, self._close, self.size = opened.read, opened.close, opened.size
+        self._held: dict[int, bytes] = {}
 
     def fill(self, into: memoryview, offset: int) -> None:
         end = offset + len(into)
-        into[:] = self._head[offset:end] if end <= _HEAD else self._asked(offset, len(into))
+        if end <= min(_HEAD, self.size) and 0 not in self._held:
+            self._held[0] = self._asked(0, min(_HEAD, self.size))
+        for begin, held in self._held.items():
+            if begin <= offset and end <= begin + len(held):
+                into[:] = held[offset - begin : end - begin]
+                return
+        into[:] = self._asked(offset, len(into))
 
-    @cached_property
-    def _head(self) -> bytes:
-        return self._asked(0, min(_HEAD, self.size))
+    def hold(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Fetch stretches that will be read, and no longer hold others; those that touch are one request."""
+        joined: list[tuple[int, int]] = []
+        for begin, length in sorted(ranges):
+            if joined and sum(joined[-1]) == begin:
+                begin, length = joined[-1][0], joined.pop()[1] + length
+            joined.append((begin, length))
+        self._held = {}
+        self._held = {begin: self._asked(begin, length) for begin, length in joined}
 
     def _asked(self, offset: int, length: int) -> bytes:
         found = self._read(offset, length)
         if len(found) != length:
-            raise shorter(self._name)
+            raise _shorter(self._name)
         return found
-
-    def opened_again(self) -> RemoteRanges:
-        return RemoteRanges(self._name)
 
     def close(self) -> None:
         self._close()
+
+
+ByteRanges = FileRanges | StoreRanges
 
 
 class RangeFile(io.RawIOBase):
@@ -96,19 +88,16 @@ class RangeFile(io.RawIOBase):
 
     def __init__(self, file: ByteRanges) -> None:
         super().__init__()
-        self.file = file
-        self._place = 0
-
-    def at(self, begin: int, length: int) -> memoryview:
-        return memoryview(read_range(self.file, begin, max(0, min(length, self.file.size - begin))))
+        self._file, self._place = file, 0
 
     def read(self, size: int = -1) -> bytes:
-        found = bytes(self.at(self._place, self.file.size - self._place if size < 0 else size))
+        left = max(0, self._file.size - self._place)
+        found = bytes(read_range(self._file, self._place, left if size < 0 else min(size, left)))
         self._place += len(found)
         return found
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.file.size}[whence]
+        self._place = offset + (0, self._place, self._file.size)[whence]
         return self._place
 
     def tell(self) -> int:
@@ -121,11 +110,15 @@ class RangeFile(io.RawIOBase):
         return True
 
 
-def stored_ranges(address: str) -> RemoteRanges | None:
-    """A file of a store that can be read from any place; None if it is packed."""
-    if has_packed_name(address):
+def ranges_of(source: Source) -> ByteRanges | None:
+    """A source that can be read from any place; None if it is packed, or no file."""
+    source.check()
+    if source.path is not None:
+        plain = source.path.is_file() and not is_packed(source.path)
+        return FileRanges(source.path, source.name) if plain else None
+    if not isinstance(source.stream, RemoteFile) or has_packed_name(source.stream.name):
         return None
-    file = RemoteRanges(address)
+    file = StoreRanges(source.stream.name)
     if is_compressed(bytes(read_range(file, 0, min(MAGIC_LENGTH, file.size)))):
         file.close()
         return None
@@ -139,13 +132,5 @@ def read_range(file: ByteRanges, begin: int, length: int) -> bytearray:
     return found
 
 
-def blocks_from(file: ByteRanges, offset: int, end: int | None = None) -> Iterator[bytearray]:
-    """What follows a place, a little of it at first."""
-    step, end = _HEAD, file.size if end is None else min(end, file.size)
-    while offset < end:
-        yield read_range(file, offset, min(step, end - offset))
-        offset, step = offset + step, min(4 * step, _MOST)
-
-
-def shorter(name: str) -> DataError:
+def _shorter(name: str) -> DataError:
     return DataError(f"{name}: became shorter while it was read")

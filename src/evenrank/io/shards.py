@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evenrank.errors import DataError, InputTypeError, ParameterError, counted, few
 from evenrank.files import regular_file
@@ -16,12 +16,15 @@ from evenrank.io.document_formats import document_format_names, format_of_docume
 from evenrank.io.remote import (
     REQUESTS,
     RemoteEntry,
+    RemoteFile,
     is_remote,
     list_remote,
     matching_remote,
 )
-from evenrank.io.source import as_text, has_packed_name
+from evenrank.io.source import Source, as_text, has_packed_name
 from evenrank.text import without_userinfo
+
+Answer = TypeVar("Answer")
 
 _PATTERN = re.compile(r"[*?\[]")
 _DIGITS = re.compile(r"(\d+)")
@@ -31,14 +34,23 @@ class Shard(NamedTuple):
     """One file of a collection: ``address`` is a path, or that of a file in a store.
 
     ``stamp`` says when it was written, as far as its store knows: where size and stamp are the same, so is
-    the content. ``packed`` is whether it can only be read from its beginning.
+    the content.
     """
 
+    name: str  # as the user wrote it
     address: str
     size: int
     format: str
     stamp: str
-    packed: bool
+
+    @property
+    def in_store(self) -> bool:
+        return is_remote(self.address)
+
+    def source(self) -> Source:
+        if self.in_store:
+            return Source(self.name, stream=RemoteFile(self.address))
+        return Source(self.name, path=Path(self.address))
 
 
 def is_many(source: object) -> bool:
@@ -99,32 +111,32 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
     entries = sorted(filled, key=lambda entry: natural_order(entry.address))
     formats = [format or format_of_documents(entry.address) for entry in entries]
     kind = _one_format(shown, entries, formats)
-    return tuple(
-        Shard(one.address, one.size, kind, _stamp(one), has_packed_name(one.address)) for one in entries
-    )
+    return tuple(Shard(as_text(one.address), one.address, one.size, kind, _stamp(one)) for one in entries)
 
 
-def check_files_unchanged(files: Iterable[tuple[str, str]]) -> None:
-    """Raise if somebody has written to one of these files, which come with their stamps: what was read of it
-    may be half of this and half of that."""
-    listed = list(files)
-    in_stores = any(is_remote(address) for address, _ in listed)
+def check_unchanged(shards: Sequence[Shard]) -> None:
+    """Raise if somebody has written to one of these files: what was read of it may be half of this and half
+    of that."""
+    for shard, now in zip(shards, each_file(_stamp_now, shards), strict=True):
+        if now not in (None, shard.stamp):
+            raise DataError(
+                f"{shard.name}: was changed while it was read: give the same command again when nobody "
+                "writes to it"
+            )
+
+
+def each_file(ask: Callable[[Shard], Answer], shards: Sequence[Shard]) -> Iterator[Answer]:
+    """What a function says of each file: a store takes its time to answer, but answers many at once."""
     with ThreadPoolExecutor(REQUESTS) as pool:
-        now = (pool.map if in_stores else map)(_stamp_now, [address for address, _ in listed])
-        for (address, stamp), found in zip(listed, now, strict=True):
-            if found not in (None, stamp):
-                raise DataError(
-                    f"{as_text(address)}: was changed while it was read: give the same command again when "
-                    "nobody writes to it"
-                )
+        yield from (pool.map if any(shard.in_store for shard in shards) else map)(ask, shards)
 
 
-def _stamp_now(address: str) -> str | None:
+def _stamp_now(shard: Shard) -> str | None:
     """None if the file is gone: it was there, and what was read is what it was."""
-    if is_remote(address):
-        return next((_stamp(entry) for entry in list_remote(address)), None)
+    if shard.in_store:
+        return next((_stamp(entry) for entry in list_remote(shard.address)), None)
     try:
-        return stamp_of(Path(address))[1]
+        return stamp_of(Path(shard.address))[1]
     except OSError:
         return None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from itertools import count
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem
-from evenrank.io.document_lines import line_blocks
+from evenrank.io.lines import check_unicode, line_blocks
+from evenrank.io.reading import Reading
 from evenrank.io.source import as_source
 from evenrank.neural.examples import Examples, Gatherer
 
@@ -20,8 +20,9 @@ def read_triples(path: str | os.PathLike[str], *, limit: int | None = None) -> E
         raise ParameterError(f"triples are read from a file, got {type(path).__name__}")
     source.check()
     gathered, problems, read = Gatherer(), [], 0
-    for block in line_blocks(source):
-        for number, line in zip(count(block.line), block.data.decode().split("\n")[:-1], strict=False):
+    for block in line_blocks(Reading(source)):
+        check_unicode(block)
+        for number, line in enumerate(block.data.tobytes().decode().split("\n"), block.line):
             fields = line.removesuffix("\r").split("\t")
             if fields == [""]:
                 continue

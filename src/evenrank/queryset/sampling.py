@@ -12,8 +12,7 @@ import numpy as np
 from evenrank.arrays import Bools
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, ParameterError
-from evenrank.evidence.scan.phrases import Phrases
-from evenrank.evidence.scan.simple import count
+from evenrank.evidence.scan.phrases import Phrases, count
 from evenrank.io.queries import Queries
 from evenrank.tables import delimited
 

@@ -117,7 +117,7 @@ def test_other_formats_resume_too(tmp_path: Path) -> None:
     (folder / "c.jsonl").write_text("".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in pairs))
     (folder / "c.csv").write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in pairs))
     for name, after, goes_on in (
-        ("c.parquet", 12, 1), ("one-group.parquet", 5, 0), ("c.jsonl", 12, 1), ("c.csv", 5, 0),
+        ("c.parquet", 12, 1), ("one-group.parquet", 5, 0), ("c.jsonl", 12, 1), ("c.csv", 1, 0),
     ):  # fmt: skip
         output, whole = folder / f"{name}.counts", folder / f"{name}.whole"
         interrupted(folder / name, output, after, block_bytes=1 << 17, partition_bytes=1 << 17)

@@ -20,8 +20,9 @@ from evenrank.counterfactuals.swap.pairing import upper
 from evenrank.counterfactuals.swap.resolve import Found
 from evenrank.counterfactuals.swap.swapper import Swapper
 from evenrank.data.lexicon import lower
-from evenrank.evidence.scan.counter import PADDING, Bytes, Texts, UnsoundText, read_only
+from evenrank.evidence.scan.counter import PADDING, UnsoundText, read_only
 from evenrank.evidence.scan.tables import Tables
+from evenrank.io.reading import Bytes, Texts
 
 Tally = Counter[tuple[str, str, str]]
 """How often which word became which, both in lower case, and of what kind."""
@@ -115,8 +116,7 @@ class BlockSwapper:
     def _plain_changes(self, texts: Texts, tables: Tables) -> tuple[Int64s, Tally, _Others]:
         """Document, start, end and spelling of each change that needs no thought; and the other terms."""
         from evenrank.counterfactuals.swap.kernel import OTHER, find_cases
-        from evenrank.evidence.scan.kernel import find_words
-        from evenrank.evidence.scan.terms import count_terms
+        from evenrank.evidence.scan.kernel import count_terms, find_words
 
         data, rows = read_only(texts.data), len(texts.starts)
         most = (int(texts.ends[-1] - texts.starts[0]) + rows) // 2 + 1 if rows else 1

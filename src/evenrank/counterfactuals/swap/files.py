@@ -8,51 +8,49 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally
-from evenrank.counterfactuals.swap.lines import SCHEMAS, JsonLines, Piece, TsvLines, swapped_documents
+from evenrank.counterfactuals.swap.lines import (
+    SCHEMAS,
+    JsonBlock,
+    Piece,
+    json_blocks,
+    swapped_documents,
+    swapped_json,
+    swapped_tsv,
+)
 from evenrank.counterfactuals.swap.pairing import KINDS
 from evenrank.counterfactuals.swap.resolve import model_name
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, DataErrors, ParameterError
-from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.documents import Documents, Stream, pieces_in_order
-from evenrank.evidence.scan.sources import open_collection
-from evenrank.io.atomic import atomic_write, check_not_read, growing_file, move_into_place, target_of
+from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
-    CollectionFile,
-    CollectionFiles,
-    FileStretch,
+    Collection,
     FinishedPart,
-    Partition,
     Progress,
     Record,
-    collection_files,
-    cut,
-    do_part,
-    finished_parts,
+    collection_of,
     is_in_files,
+    made_of,
     map_documents,
-    part_of,
+    planned,
     provenance_of,
-    read_partition,
 )
-from evenrank.io.document_formats import format_of_documents
-from evenrank.io.document_tables import SCHEMA
+from evenrank.io.content_hash import PIECE
+from evenrank.io.documents import open_documents, read_stretch
 from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
-from evenrank.io.part_folder import PartFolder, sealed
-from evenrank.io.ranges import FileRanges
+from evenrank.io.lines import line_blocks
+from evenrank.io.part_folder import PartFolder
+from evenrank.io.reading import SCHEMA, Reading
 from evenrank.io.source import guess_format, is_packed
 
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
@@ -78,7 +76,6 @@ class SwapSummary:
         self.pieces += 1
         self.documents += piece.documents
         self.changed += piece.changed
-        self.bytes_read += piece.bytes_read
         self.tally.update(piece.tally)
 
     def add_part(self, part: FinishedPart) -> None:
@@ -91,7 +88,7 @@ class SwapSummary:
         if part.found:
             self.found += record["pieces"]
         else:
-            self.bytes_read += record["bytes_read"]
+            self.bytes_read += record["bytes read"]
 
     @property
     def words(self) -> int:
@@ -174,43 +171,45 @@ def swap_file(
         lexicon, kinds=kinds, seed=seed, tagger=tagger, mapping=mapping, one_way=one_way, share=share,
         from_group=from_group,
     )  # fmt: skip
-    size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else BLOCK) if block_bytes is None else block_bytes
+    size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else PIECE) if block_bytes is None else block_bytes
     if size < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {size}")
     by = model_name() if swapper.tagger == "spacy" else swapper.tagger
     summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
+    work = SwapWork(
+        swapper, kind, "", False, None if columns is None else dict(columns), size,
+    )  # fmt: skip
     if on is None and not is_in_files(source):
         # what comes through a pipe or from memory is read once, here, and cannot be gone on with
-        stream = Stream(source, format, columns)
-        with closing(stream), PartFolder(target, {}, resume=False).until_done() as parts:
-            rows = _rows_of_stream(stream, BlockSwapper(swapper), kind, summary, progress)
-            _write(rows, kind, parts, target, summary, stream.name)
+        name, documents = open_documents(source, format, columns)
+        work = work._replace(name=name)
+        _made.clear()
+        with PartFolder(target, {}, resume=False).until_done() as parts:
+            rows = _rows_of_stream(documents, work, summary, progress)
+            _write(rows, kind, parts, target, summary, name)
     else:
-        files = collection_files(source, format)
-        lines = _are_lines(files, kind, columns)
+        collection = collection_of(source, format)
+        work = work._replace(name=collection.name, lines=_are_lines(collection, kind, columns))
         partition_bytes = size if partition_bytes is None else partition_bytes
         settings = {
-            "source name": files.name,
+            "source name": collection.name,
             "pairs": [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()],
             "tagger": by,
             "output": kind,
             "parts": SCHEMAS[kind].names,
-            "lines": lines,
+            "lines": work.lines,
             "format": format,
             "block": size,
             "partition": partition_bytes,
             "columns": dict(columns or {}),
         }
         parts = PartFolder(target, settings, resume=resume)
-        job = SwapJob(
-            str(parts.folder.resolve()), parts.key, swapper, kind, files.name, lines, files.many,
-            None if columns is None else dict(columns), size,
-        )  # fmt: skip
-        total = sum(file.size for file in files.files)
+        work = work._replace(key=parts.key)
+        total = sum(file.size for file in collection.files)
         processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
-        with parts.until_done(keep_sound=files.many), _executor(on, processes) as executor:
-            rows = _rows_of_files(executor, job, files, partition_bytes, summary, progress)
-            _write(rows, kind, parts, target, summary, files.name)
+        with parts.until_done(keep_sound=collection.many), _executor(on, processes) as executor:
+            rows = _rows_of_files(executor, work, collection, parts, partition_bytes, summary, progress)
+            _write(rows, kind, parts, target, summary, collection.name)
     summary.seconds = time.monotonic() - begin
     return summary
 
@@ -223,13 +222,12 @@ def _executor(on: object, processes: int) -> AbstractContextManager[Executor]:
     return nullcontext(SerialExecutor() if processes == 1 else ProcessExecutor(processes))
 
 
-def _are_lines(files: CollectionFiles, output: str, columns: Mapping[str, str] | None) -> bool:
+def _are_lines(collection: Collection, output: str, columns: Mapping[str, str] | None) -> bool:
     """Whether it is one file of lines that is written in its own format, so that all but words stays."""
-    if files.many:
+    if collection.many:
         return False
-    (file,) = files.files
-    kind = file.format or format_of_documents(file.address)
-    same = kind == output and (output == "jsonl" or (output == "tsv" and columns is None))
+    (file,) = collection.files
+    same = file.format == output and (output == "jsonl" or (output == "tsv" and columns is None))
     return same and file.size > 0 and not is_packed(Path(file.address))
 
 
@@ -256,103 +254,82 @@ def _write(
 
 
 def _rows_of_stream(
-    stream: Stream, blocks: BlockSwapper, kind: str, summary: SwapSummary, progress: Progress | None
+    documents: Iterator[Any], work: SwapWork, summary: SwapSummary, progress: Progress | None
 ) -> Generator[pa.RecordBatch]:
     """Where one piece is wrong, the others are still read, for one error about all."""
     wrong = DataErrors()
-    for fetch in pieces_in_order(stream.pieces()):
-        try:
-            piece = swapped_documents(fetch, blocks, kind, stream.name)
-        except DataError as error:
-            wrong.add(error)
-            if wrong.full:
-                break
-        else:
-            summary.add(piece)
-            yield piece.rows
-            if progress is not None:
-                progress(summary.documents, None, "documents")
+
+    def tell(bytes_read: int) -> None:
+        summary.bytes_read += bytes_read
+        if progress is not None:
+            progress(summary.documents, None, "documents")
+
+    for piece in made_of(work, documents, 1, wrong, tell):
+        summary.add(piece)
+        yield piece.rows
     wrong.check()
-    summary.source = {"name": stream.name}
+    summary.source = {"name": work.name}
 
 
 def _rows_of_files(
     executor: Executor,
-    job: SwapJob,
-    files: CollectionFiles,
+    work: SwapWork,
+    collection: Collection,
+    folder: PartFolder,
     partition_bytes: int,
     summary: SwapSummary,
     progress: Progress | None,
 ) -> Generator[pa.RecordBatch]:
     """Have workers swap what is missing; all parts in their order."""
-    partitions = cut(files, job, partition_bytes)
-    finished = finished_parts(partitions, partial(part_of, job))
-    stretches: list[Record] = []
-    done = map_documents(executor, job, partial(swap_partition, job), partitions, finished, progress)
-    with closing(done):
+    found = []
+    parts = planned(collection, work, folder, "arrow", partition_bytes)
+    with closing(map_documents(executor, work, parts, progress)) as done:
         for part in done:
             with part.path.open("rb") as raw, pa.ipc.open_stream(raw) as batches:
                 yield from batches
             summary.add_part(part)
-            stretches += part.record["stretches"]
-    summary.source = {"name": files.name, **provenance_of(files, stretches)}
+            found.append(part)
+    summary.source = {"name": work.name, **provenance_of(collection, found)}
 
 
-class SwapJob(NamedTuple):
+class SwapWork(NamedTuple):
     """All that a worker must know: plain values, which another process can be sent."""
 
-    folder: str
-    key: str
     swapper: Swapper
     output: str
     name: str
     lines: bool  # the file is read and written as lines, else as documents
-    many: bool
     columns: Mapping[str, str] | None
     block_bytes: int
-    kind: str = "arrow"  # of the parts
+    key: str = ""
 
-    def open(self, file: CollectionFile) -> Documents:
-        if self.lines:
-            ranges = FileRanges(Path(file.address), file.name)
-            if self.output == "jsonl":
-                return JsonLines(ranges, file.name, self.block_bytes, self.columns)
-            return TsvLines(ranges, file.name, self.block_bytes, fast=find_spec("numba") is not None)
-        return open_collection(
-            file.source(), format=file.format, columns=self.columns, block_bytes=self.block_bytes
-        )
+    def read(self, reading: Reading, format: str) -> Iterator[Any]:
+        if not self.lines:
+            return read_stretch(reading, format)
+        return json_blocks(reading) if format == "jsonl" else line_blocks(reading)
+
+    def make(self, piece: Any) -> Piece:
+        if self.key not in _made:  # the key is of everything that it depends on
+            _made.clear()
+            _made[self.key] = BlockSwapper(self.swapper)
+        blocks = _made[self.key]
+        if not self.lines:
+            return swapped_documents(piece, blocks, self.output, self.name)
+        return swapped_json(piece, blocks) if isinstance(piece, JsonBlock) else swapped_tsv(piece, blocks)
+
+    def write(self, file: BinaryIO, made: Iterator[Piece]) -> Record:
+        counts = SwapSummary()
+        with pa.ipc.new_stream(file, SCHEMAS[self.output]) as writer:
+            for piece in made:
+                writer.write_batch(piece.rows)
+                counts.add(piece)
+        tally = [[*pair, count] for pair, count in counts.tally.items()]
+        return {
+            "pieces": counts.pieces,
+            "documents": counts.documents,
+            "changed": counts.changed,
+            "tally": tally,
+        }
 
 
-def swap_partition(job: SwapJob, partition: Partition) -> Record | DataError:
-    """Write the swapped pieces of a partition, then its record."""
-    return do_part(part_of(job, partition), partial(_swap_partition, job, partition))
-
-
-_made: dict[str, BlockSwapper] = {}  # one for all partitions of a swap that a worker is sent
-
-
-def _swap_partition(job: SwapJob, partition: Partition, path: Path) -> Record:
-    if job.key not in _made:  # the key is of everything that it depends on
-        _made.clear()
-        _made[job.key] = BlockSwapper(job.swapper)
-    blocks, counts = _made[job.key], SwapSummary()
-    with atomic_write(path) as file, pa.ipc.new_stream(file, SCHEMAS[job.output]) as writer:
-
-        def keep(swapped: Callable[[], Piece]) -> tuple[bytes, int]:
-            piece = swapped()
-            writer.write_batch(piece.rows)
-            counts.add(piece)
-            return piece.digest, piece.documents
-
-        def pieces(collection: Documents, stretch: FileStretch) -> Iterator[Callable[[], tuple[bytes, int]]]:
-            first, last, _ = stretch.pieces
-            if isinstance(collection, (TsvLines, JsonLines)):
-                for index in range(first, len(collection) if last is None else last):
-                    yield partial(keep, partial(collection.swapped, index, blocks))
-            else:
-                for fetch in collection.pieces(first, last):
-                    yield partial(keep, partial(swapped_documents, fetch, blocks, job.output, job.name))
-
-        stretches = read_partition(job, partition, pieces)
-    tally = [[*pair, count] for pair, count in counts.tally.items()]
-    return {**vars(counts), "tally": tally, "stretches": stretches, "part": sealed(path)}
+_made: dict[str, BlockSwapper] = {}  # one for all parts of a swap that a worker is sent

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import Bytes, UnsoundText
-from evenrank.evidence.scan.documents import Fetch
-from evenrank.evidence.scan.line_files import LineCollection, TsvCollection
-from evenrank.io.document_lines import JsonReader, LineBlock, json_objects
-from evenrank.io.document_tables import SCHEMA
-from evenrank.io.ranges import ByteRanges
+from evenrank.evidence.scan.counter import UnsoundText
+from evenrank.io.document_formats.json_lines import keys_of, objects_of
+from evenrank.io.document_formats.tsv import documents_of_lines
+from evenrank.io.lines import LineBlock, line_blocks
+from evenrank.io.reading import SCHEMA, Bytes, Documents, Reading
 
 LINES = pa.schema([("lines", pa.large_binary())])
 SCHEMAS = {"tsv": LINES, "jsonl": LINES, "parquet": SCHEMA}
@@ -36,9 +35,7 @@ class Piece(NamedTuple):
     rows: pa.RecordBatch
     documents: int
     changed: int  # of them
-    bytes_read: int
     tally: Tally
-    digest: bytes = b""  # of what was read for it, where it is a piece of a file
 
 
 def _lines(data: bytes | Bytes) -> pa.RecordBatch:
@@ -49,72 +46,61 @@ def _lines(data: bytes | Bytes) -> pa.RecordBatch:
     )
 
 
-class TsvLines(TsvCollection):
-    """Blocks of a TSV file, with all that is between the texts."""
-
-    def __len__(self) -> int:
-        return len(self._file)
-
-    def swapped(self, index: int, blocks: BlockSwapper) -> Piece:
-        block = self._block(index)
-        documents = self._documents(block)
-        begin = 0 if index == 0 else block.begin  # the mark at the front of the file stays too
-        try:
-            swapped = blocks(documents.texts, begin, block.end)
-        except UnsoundText as unsound:
-            raise documents.unsound(unsound.row) from unsound
-        return Piece(
-            _lines(swapped.data), len(documents.ids), swapped.changed, block.bytes_read, swapped.tally,
-            block.digest,
-        )  # fmt: skip
+def swapped_tsv(block: LineBlock, blocks: BlockSwapper) -> Piece:
+    """Lines of a TSV file, with all that is between the texts."""
+    documents = documents_of_lines(block)
+    try:
+        swapped = blocks(documents.texts, 0, len(block.data))
+    except UnsoundText as error:
+        raise documents.unsound() from error
+    data = block.mark + swapped.data.tobytes() if block.mark else swapped.data
+    return Piece(_lines(data), len(documents.ids), swapped.changed, swapped.tally)
 
 
-class JsonLines(LineCollection):
-    """Blocks of a JSONL file. Only the title and the text of an object are swapped."""
+class JsonBlock(NamedTuple):
+    """Lines of a JSONL file, and which members of their objects are title and text."""
 
-    def __init__(
-        self, file: ByteRanges, name: str, block_bytes: int, columns: Mapping[str, str] | None
-    ) -> None:
-        super().__init__(file, name, block_bytes)
-        line, place = self._file.blank_lines() + 1, self._file.first_place()
-        first = json_objects(LineBlock(self._file.first_line(), line, place))
-        if first.problems:
-            raise DataError.listing(name, first.problems)
-        if not first.rows:
-            raise DataError(f"{name}: no documents")
-        chosen = JsonReader(first.rows[0], columns, name).chosen
-        self._fields = [chosen[role] for role in ("title", "text") if role in chosen]
+    block: LineBlock
+    fields: tuple[str, ...]
 
-    def __len__(self) -> int:
-        return len(self._file)
+    @property
+    def bytes_read(self) -> int:
+        return self.block.bytes_read
 
-    def swapped(self, index: int, blocks: BlockSwapper) -> Piece:
-        block = self._block(index)
-        data = bytes(block.data[block.begin : block.end])
-        objects = json_objects(LineBlock(data, 0, 0))
-        if objects.problems:  # the lines before are counted for the message alone
-            place = block.offset + block.begin
-            first = self._file.lines_before(place) + 1
-            raise DataError.listing(self.name, json_objects(LineBlock(data, first, place)).problems)
-        values = [
-            (line, field, members[field])
-            for line, members in zip(objects.lines, objects.rows, strict=True)
-            for field in self._fields
-            if isinstance(members.get(field), str)
-        ]
-        news, tally = blocks.swap_strings([value for _, _, value in values])
-        changed: dict[int, dict[str, tuple[str, str]]] = {}
-        for (line, field, value), new in zip(values, news, strict=True):
-            if new != value:
-                changed.setdefault(line, {})[field] = value, new
-        lines = data.split(b"\n")
-        for line, fields in changed.items():
-            lines[line] = _rewritten(lines[line].decode(), fields).encode()
-        mark = bytes(block.data[: block.begin]) if index == 0 else b""
-        return Piece(
-            _lines(mark + b"\n".join(lines)), len(objects.rows), len(changed), block.bytes_read, tally,
-            block.digest,
-        )  # fmt: skip
+
+def json_blocks(reading: Reading) -> Iterator[JsonBlock]:
+    keys = keys_of(reading)
+    fields = tuple(keys[role] for role in ("title", "text") if role in keys)
+    return (JsonBlock(block, fields) for block in line_blocks(reading))
+
+
+def swapped_json(piece: JsonBlock, blocks: BlockSwapper) -> Piece:
+    """Only the title and the text of an object are swapped."""
+    block, fields = piece
+    objects: list[tuple[int, dict[str, Any]]] = []
+    problems: list[tuple[int, str]] = []
+    for row, found in objects_of(block):
+        if isinstance(found, str):
+            problems.append((row, found))
+        else:
+            objects.append((row, found))
+    if problems:
+        raise block.error(problems)
+    values = [
+        (row, field, members[field])
+        for row, members in objects
+        for field in fields
+        if isinstance(members.get(field), str)
+    ]
+    news, tally = blocks.swap_strings([value for _, _, value in values])
+    changed: dict[int, dict[str, tuple[str, str]]] = {}
+    for (row, field, value), new in zip(values, news, strict=True):
+        if new != value:
+            changed.setdefault(row, {})[field] = value, new
+    lines = block.data.tobytes().split(b"\n")
+    for row, members in changed.items():
+        lines[row] = _rewritten(lines[row].decode(), members).encode()
+    return Piece(_lines(block.mark + b"\n".join(lines)), len(objects), len(changed), tally)
 
 
 def _rewritten(line: str, fields: Mapping[str, tuple[str, str]]) -> str:
@@ -136,13 +122,12 @@ def _rewritten(line: str, fields: Mapping[str, tuple[str, str]]) -> str:
     return line
 
 
-def swapped_documents(fetch: Fetch, blocks: BlockSwapper, output: str, name: str) -> Piece:
+def swapped_documents(documents: Documents, blocks: BlockSwapper, output: str, name: str) -> Piece:
     """Documents from anywhere, as lines or rows of id and text."""
-    documents = fetch()
     try:
         swapped = blocks.swap_all(documents.texts)
-    except UnsoundText as unsound:
-        raise documents.unsound(unsound.row) from unsound
+    except UnsoundText as error:
+        raise documents.unsound() from error
     ids, news = documents.ids.to_pylist(), swapped.texts()
     if output == "parquet":
         rows = pa.record_batch([documents.ids, pa.array(news, pa.large_string())], SCHEMA)
@@ -151,9 +136,7 @@ def swapped_documents(fetch: Fetch, blocks: BlockSwapper, output: str, name: str
         rows = _lines("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in objects).encode())
     else:
         rows = _lines("".join(_tsv(ids, news, name)).encode())
-    return Piece(
-        rows, len(ids), swapped.changed, documents.bytes_read, swapped.tally, documents.digest
-    )  # fmt: skip
+    return Piece(rows, len(ids), swapped.changed, swapped.tally)
 
 
 def _tsv(ids: list[str], texts: list[str], name: str) -> Iterator[str]:

@@ -12,16 +12,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from evenrank.arrays import Int32s, Int64s
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import EvenrankWarning, installing
-from evenrank.evidence.scan.phrases import Phrases
-from evenrank.evidence.scan.simple import count
-from evenrank.ids import offsets_of
-
-Bytes = npt.NDArray[np.uint8]
+from evenrank.evidence.scan.phrases import Phrases, count
+from evenrank.io.reading import Texts
 
 LOGGER = logging.getLogger(__name__)
 SMALL = 1 << 22  # bytes that are counted in plain Python before the kernel could be loaded
@@ -31,23 +27,6 @@ COMPILING = (
 )
 _KERNEL = "evenrank.evidence.scan.kernel"
 PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them
-
-
-class Texts(NamedTuple):
-    """Documents inside one array of bytes: document d is ``data[starts[d]:ends[d]]``, in UTF-8."""
-
-    data: Bytes
-    starts: Int64s
-    ends: Int64s
-
-    @classmethod
-    def of(cls, strings: pa.LargeStringArray) -> Texts:
-        offsets, buffer = offsets_of(strings), strings.buffers()[2]
-        data = np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8)
-        return cls(data, offsets[:-1], offsets[1:])
-
-    def rows(self, begin: int, end: int) -> Texts:
-        return Texts(self.data, self.starts[begin:end], self.ends[begin:end])
 
 
 _NO_TEXTS = Texts(np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -185,8 +164,7 @@ class KernelCounter:
         return Counts(lengths, groups.T, self._grouped(found, rows) if self._terms else None)
 
     def _run(self, texts: Texts, lengths: Int32s, groups: Int32s, first: int) -> tuple[Int32s, Int64s]:
-        from evenrank.evidence.scan.kernel import find_words
-        from evenrank.evidence.scan.terms import count_terms
+        from evenrank.evidence.scan.kernel import count_terms, find_words
 
         arguments, tables = self._arguments(texts, lengths), self._tables
         size, words = find_words(*arguments), arguments[-1]

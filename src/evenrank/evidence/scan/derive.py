@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DamagedError, DataError, EvenrankError, ParameterError
-from evenrank.evidence.scan.blocks import BLOCK
 from evenrank.evidence.scan.engine import scan_file
 from evenrank.io.atomic import (
-    atomic_write,
     cannot_write,
     check_not_read,
     growing_file,
@@ -30,21 +28,14 @@ from evenrank.io.atomic import (
     no_folder,
     target_of,
 )
-from evenrank.io.collections import (
-    FinishedPart,
-    Progress,
-    Record,
-    collection_files,
-    do_part,
-    finished_parts,
-    map_parts,
-)
-from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts, writing
-from evenrank.io.counts_folder import GROUPS, folder_target, is_counts_folder, read_counts_folder, write_parts
-from evenrank.io.derived_groups import GroupsWriter, derived_batches, groups_schema
+from evenrank.io.collections import Progress, Record, collection_of, done, finished_parts, map_parts
+from evenrank.io.content_hash import PIECE
+from evenrank.io.counts import counts_in_pieces, is_counts, stored_counts
+from evenrank.io.counts_folder import GROUPS, folder_target, is_counts_folder, write_parts
+from evenrank.io.derived_groups import DerivedGroups, derived_batches, groups_schema, write_groups
 from evenrank.io.executor import Executor
 from evenrank.io.lexicons import read_lexicon
-from evenrank.io.part_folder import KEPT, PartFolder, part_path, sealed, settings_key
+from evenrank.io.part_folder import KEPT, PartFolder, part_path, settings_key
 from evenrank.io.shards import stamp_of
 
 
@@ -55,23 +46,12 @@ class DerivedSummary(NamedTuple):
     listed: int
 
 
-class DeriveJob(NamedTuple):
-    """All that a worker must know."""
-
-    folder: str
-    key: str
-    minimum: int
-    schema: pa.Schema
-
-    def part(self, counts: CountsFile) -> Path:
-        return part_path(self.folder, counts.number, self.key, "parquet")
-
-
 class CountsFile(NamedTuple):
-    """A file of counts, which is one task."""
+    """A file of counts, which is one task, and where its groups go."""
 
     number: int
     path: str
+    counts: str
     bytes: int
 
 
@@ -88,7 +68,7 @@ def derive_groups(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     on: object = None,
-    block_bytes: int = BLOCK,
+    block_bytes: int = PIECE,
     partition_bytes: int | None = None,
 ) -> DerivedSummary:
     """Write which groups documents belong to by their words, as ``Membership.from_words`` has it.
@@ -153,36 +133,44 @@ def _derive(
     resume: bool,
     progress: Progress | None,
 ) -> DerivedSummary:
-    paths = read_counts_folder(counts).files if counts.is_dir() else [counts]
-    files = [
-        CountsFile(number, str(path.resolve()), path.stat().st_size) for number, path in enumerate(paths)
-    ]
-    about = stored_counts(counts)  # not of the first documents: the first part may have none
-    schema = groups_schema(about.lexicon, about.tokenizer, minimum, about.source)
+    stored = stored_counts(counts)  # not of the first documents: the first part may have none
+    schema = groups_schema(stored.lexicon, stored.tokenizer, minimum, stored.source)
     folder = folder_target(output, GROUPS)
     target = target_of(output) if folder is None else folder
     settings = {
-        "set of word counts": [stamp_of(path) for path in paths],
+        "set of word counts": [stamp_of(path) for path in stored.files],
         "minimum": minimum,
         "schema": str(schema.metadata),
     }
     parts = PartFolder(target, settings, resume=resume)
-    job = DeriveJob(str(parts.folder.resolve()), parts.key, minimum, schema)
+    tasks = [
+        CountsFile(
+            number,
+            str(part_path(parts.folder.resolve(), number, parts.key, "parquet")),
+            str(path.resolve()),
+            path.stat().st_size,
+        )
+        for number, path in enumerate(stored.files)
+    ]
     with parts.naming_the_output():
-        finished = finished_parts(files, job.part)
-        run = map_parts(executor, partial(derive_part, job), files, job.part, finished, progress)
+        run = map_parts(
+            executor, partial(derive_part, minimum, schema), tasks, finished_parts(tasks), progress
+        )
         try:
-            with closing(run) as done:
-                found = list(done)
+            with closing(run) as made:
+                found = list(made)
         except DamagedError:  # the counts must be made again: what was derived from them is of no use
             parts.remove()
             raise
         try:
             if folder is None:
-                _join(job, found, parts.growing, target)
+                with growing_file(parts.growing) as file:
+                    batches = (batch for part in found for batch in derived_batches(part.path))
+                    write_groups(file, schema, batches)
+                move_into_place(parts.growing, target)
             else:
                 listed = [(path, record["listed"], record["part"]) for path, record, _ in found]
-                write_parts(target, listed, {"counts": about.source}, GROUPS)
+                write_parts(target, listed, {"counts": stored.source}, GROUPS)
         except DamagedError as error:  # what was derived, and not the counts
             raise EvenrankError(f"{error}; {KEPT}") from error
     parts.remove()
@@ -191,29 +179,22 @@ def _derive(
     )
 
 
-def derive_part(job: DeriveJob, counts: CountsFile) -> Record | DataError:
+def derive_part(minimum: int, schema: pa.Schema, task: CountsFile) -> Record | DataError:
     """Write the groups of a file of counts, then its record."""
-    return do_part(job.part(counts), partial(_derive_part, job, counts))
 
+    def write(file: BinaryIO) -> Record:
+        documents = 0
 
-def _derive_part(job: DeriveJob, counts: CountsFile, path: Path) -> Record:
-    documents = listed = 0
-    with atomic_write(path) as file, writing(GroupsWriter(file, job.schema)) as writer:
-        for words in counts_in_pieces(counts.path):
-            ids, shares = words.shares_of_groups(job.minimum)
-            writer.write(ids, shares)
-            documents, listed = documents + len(words), listed + len(ids)
-        writer.close()
-    return {"documents": documents, "listed": listed, "part": sealed(path)}
+        def derived() -> Iterator[DerivedGroups]:
+            nonlocal documents
+            for words in counts_in_pieces(task.counts):
+                documents += len(words)
+                yield DerivedGroups(*words.shares_of_groups(minimum))
 
+        listed = write_groups(file, schema, derived())
+        return {"documents": documents, "listed": listed}
 
-def _join(job: DeriveJob, found: list[FinishedPart], growing: Path, target: Path) -> None:
-    with growing_file(growing) as file, writing(GroupsWriter(file, job.schema)) as writer:
-        for path, *_ in found:
-            for ids, shares in derived_batches(path):
-                writer.write(ids, shares)
-        writer.close()
-    move_into_place(growing, target)
+    return done(Path(task.path), write)
 
 
 def _counts_beside(
@@ -221,7 +202,7 @@ def _counts_beside(
 ) -> Path:
     """Where the words are counted. Its name stands for what is counted, so that counts are used again where
     the command was killed after them, and only for the same files."""
-    files = collection_files(source, options["format"]).files
+    files = collection_of(source, options["format"]).files
     settings = {
         **options,
         "files": [[file.address, file.size, file.stamp] for file in files],
@@ -229,9 +210,8 @@ def _counts_beside(
     }
     counts = target.with_name(f".{target.name}.{settings_key(settings)}.evenrank-counts")
     try:
-        counts.with_name(
-            f".{counts.name}.evenrank-new-0123456789ab"
-        ).lstat()  # the longest name beside the output
+        # the longest name beside the output
+        counts.with_name(f".{counts.name}.evenrank-new-0123456789ab").lstat()
     except FileNotFoundError:
         pass
     except OSError as error:  # it is too long

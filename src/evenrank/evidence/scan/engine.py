@@ -1,33 +1,49 @@
-"""From documents to word counts: files by partitions, and what can only be read once as one stream."""
+"""From documents to word counts: files part by part, and what can only be read once as one stream."""
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataError, DataErrors, ParameterError
-from evenrank.evidence.scan.blocks import BLOCK
-from evenrank.evidence.scan.counter import Counter, make_counter
-from evenrank.evidence.scan.documents import Fetch, Stream, pieces_in_order
-from evenrank.evidence.scan.part import counted_batch
-from evenrank.evidence.scan.sources import size_of
-from evenrank.evidence.scan.spread import scan_on
-from evenrank.evidence.scan.summary import ScanSummary
-from evenrank.evidence.scan.unique_ids import Ascent, check_ids
+from evenrank.errors import DataErrors, ParameterError
+from evenrank.evidence.scan.unique_ids import check_ids
+from evenrank.evidence.scan.work import ARROW, PARQUET, Counted, ScanSummary, ScanWork, counter_of
+from evenrank.ids import as_strings
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
-from evenrank.io.collections import Progress, is_in_files
+from evenrank.io.collections import (
+    Collection,
+    FinishedPart,
+    Progress,
+    collection_of,
+    is_in_files,
+    made_of,
+    map_documents,
+    planned,
+    provenance_of,
+)
+from evenrank.io.content_hash import PIECE
 from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, read_counts, writing
-from evenrank.io.counts_folder import folder_target
-from evenrank.io.executor import ahead, workers_of
+from evenrank.io.counts_folder import folder_target, write_parts
+from evenrank.io.documents import NoDocumentsError, open_documents
+from evenrank.io.executor import Executor, ThreadExecutor, workers_of
+from evenrank.io.lexicons import read_lexicon
 from evenrank.io.part_folder import PartFolder
+from evenrank.io.source import is_packed
+
+_JOINED = 1 << 24  # bytes of a part that is joined with others: all cores have their share
+_UNPACKED = 4  # times the size of a compressed file
 
 
 def scan(
@@ -60,21 +76,19 @@ def scan(
     >>> counts.counts.tolist(), counts.lengths.tolist()
     ([[2, 0], [0, 0]], [4, 1])
     """
-    if output is not None:
-        scan_file(
-            source, lexicon, output, tokenizer=tokenizer, terms=terms, threads=threads, resume=resume,
-            progress=progress, format=format, columns=columns, on=on,
-        )  # fmt: skip
-        return read_counts(output)
-    if on is not None:
-        raise ParameterError("on= needs output=, a file or folder that all workers can write to")
-    with tempfile.TemporaryDirectory(prefix="evenrank-scan-") as folder:
-        counts = Path(folder) / "counts.parquet"
-        scan_file(
-            source, lexicon, counts, tokenizer=tokenizer, terms=terms, threads=threads, progress=progress,
-            format=format, columns=columns,
-        )  # fmt: skip
-        return read_counts(counts)
+    if output is None:
+        if on is not None:
+            raise ParameterError("on= needs output=, a file or folder that all workers can write to")
+        with tempfile.TemporaryDirectory(prefix="evenrank-scan-") as folder:
+            return scan(
+                source, lexicon, Path(folder) / "counts.parquet", tokenizer=tokenizer, terms=terms,
+                threads=threads, progress=progress, format=format, columns=columns,
+            )  # fmt: skip
+    scan_file(
+        source, lexicon, output, tokenizer=tokenizer, terms=terms, threads=threads, resume=resume,
+        progress=progress, format=format, columns=columns, on=on,
+    )  # fmt: skip
+    return read_counts(output)
 
 
 def scan_file(
@@ -89,96 +103,177 @@ def scan_file(
     progress: Progress | None = None,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
-    block_bytes: int = BLOCK,
+    block_bytes: int = PIECE,
     on: object = None,
     partition_bytes: int | None = None,
 ) -> ScanSummary:
-    """``scan`` into a file or a folder, without reading it back: constant memory whatever the size."""
-    folder = folder_target(output)
-    for read in (source, lexicon):
-        check_not_read(target_of(output) if folder is None else folder, output, read)
-    lexicon = _lexicon(lexicon)
-    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
-    if on is None and folder is None and not is_in_files(source):
-        return _scan_stream(
-            source, lexicon, output, tokenizer, terms, workers_of(threads), progress, format, columns
-        )
+    """``scan`` into a file or a folder, without reading it back: constant memory whatever the size.
+
+    The file, and the parts of a folder, are the same whatever does the work, byte for byte.
+    """
     import evenrank
 
-    with evenrank.open_executor(on, threads) as executor:
-        return scan_on(
-            executor, source, lexicon, output, tokenizer=tokenizer, terms=terms, resume=resume,
-            progress=progress, format=format, columns=columns, block_bytes=block_bytes,
-            partition_bytes=partition_bytes,
-        )  # fmt: skip
+    begin = time.monotonic()
+    folder = folder_target(output)
+    target = target_of(output) if folder is None else folder
+    for read in (source, lexicon):
+        check_not_read(target, output, read)
+    if block_bytes < 1:
+        raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
+    words = lexicon if isinstance(lexicon, Lexicon) else read_lexicon(lexicon)
+    work = ScanWork(
+        PARQUET if folder is not None else ARROW,
+        words,
+        tokenizer,
+        terms or words.weights is not None,  # they are weighed when the counts are read
+        pa.schema([]),
+        None if columns is None else dict(columns),
+        block_bytes,
+        size_of(source) if on is None else None,
+    )
+    counter_of(work.lexicon, tokenizer, work.terms, work.size)  # what is wrong with the options is said here
+    if on is None and folder is None and not is_in_files(source):
+        summary = _scan_stream(source, format, work, target, workers_of(threads), progress)
+    else:
+        collection = collection_of(source, format)
+        with evenrank.open_executor(on, threads) as executor:
+            summary = _scan_files(executor, collection, work, target, resume, progress, partition_bytes)
+    summary.seconds = time.monotonic() - begin
+    logging.getLogger(__name__).info(
+        "%s: %d pieces, %d found finished, %d bytes read",
+        output, summary.pieces, summary.found, summary.bytes_read,
+    )  # fmt: skip
+    return summary
+
+
+def size_of(source: object) -> int | None:
+    """About how many bytes of text there are, where that can be told before they are read."""
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        return path.stat().st_size * (_UNPACKED if is_packed(path) else 1) if path.is_file() else None
+    if isinstance(source, (list, tuple)):
+        pairs = (row for row in source if isinstance(row, (list, tuple)) and len(row) > 1)
+        return sum(len(text) for _, text, *_ in pairs if isinstance(text, str))
+    return None
+
+
+def _about(work: ScanWork, name: str) -> ScanWork:
+    """With what the output says of itself."""
+    schema = counts_schema(work.lexicon, work.tokenizer, terms=work.terms, source={"name": name})
+    return work._replace(schema=schema)
 
 
 def _scan_stream(
     source: object,
-    lexicon: Lexicon,
-    output: str | os.PathLike[str],
-    tokenizer: str,
-    terms: bool,
+    format: str | None,
+    work: ScanWork,
+    target: Path,
     threads: int,
     progress: Progress | None,
-    format: str | None,
-    columns: Mapping[str, str] | None,
 ) -> ScanSummary:
     """What comes through a pipe or from memory is read once, and cannot be gone on with."""
-    begin = time.monotonic()
-    target = target_of(output)
-    counter = make_counter(lexicon, tokenizer, terms=terms, size=size_of(source))
-    summary = ScanSummary(groups=dict.fromkeys(lexicon.groups, 0))
-    ascent = Ascent()
-    with (
-        closing(Stream(source, format, columns)) as stream,
-        PartFolder(target, {}, resume=False).until_done() as parts,
-    ):
+    name, documents = open_documents(source, format, work.columns)
+    work = _about(work._replace(kind=PARQUET), name)
+    read, wrong = list[int](), DataErrors()
+
+    def counted() -> Iterator[Counted]:
+        told = 0
+        for made in made_of(work, documents, threads, wrong, read.append):
+            yield made
+            told += made.documents
+            if progress is not None:
+                progress(told, None, "documents")
+        wrong.check()
+
+    with PartFolder(target, {}, resume=False).until_done() as parts:
         with growing_file(parts.growing) as file:
-            schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": stream.name})
-            with writing(CountsWriter(file, schema)) as writer:
-                for batch, bytes_read in _counted(stream, counter, schema, threads):
-                    writer.write(batch)
-                    ascent.add(batch.column(0))
-                    summary.add(batch, bytes_read)
-                    if progress is not None:
-                        progress(summary.documents, None, "documents")
-                writer.close()
-        if not summary.documents:
-            raise DataError(f"{stream.name}: no documents")
-        check_ids(lambda: ids_of_counts([parts.growing]), [ascent.ends], summary.documents, stream.name)
+            record = work.write(file, counted())
+        summary = ScanSummary()
+        summary.add({**record, "bytes read": sum(read)})
+        _check_some(summary, name)
+        check_ids(lambda: ids_of_counts([parts.growing]), [record["ids"]], summary.documents, name)
         move_into_place(parts.growing, target)
-    summary.seconds = time.monotonic() - begin
     return summary
 
 
-def _counted(
-    stream: Stream, counter: Counter, schema: pa.Schema, threads: int
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The counts of each piece. Where one is wrong, the others are still read, for one error about all."""
+def _scan_files(
+    executor: Executor,
+    collection: Collection,
+    work: ScanWork,
+    target: Path,
+    resume: bool,
+    progress: Progress | None,
+    part_bytes: int | None,
+) -> ScanSummary:
+    work = _about(work, collection.name)
+    here, joined = isinstance(executor, ThreadExecutor), work.kind == ARROW
+    settings = {
+        "lexicon": work.lexicon.fingerprint,
+        "tokenizer": work.tokenizer,
+        "terms": work.terms,
+        "columns": work.columns or {},
+        "block": work.block_bytes,
+        "unicode": unicodedata.unidata_version,
+        "file": work.schema.metadata[b"evenrank.counts"].decode(),
+    }
+    folder = PartFolder(target, settings, resume=resume)
+    with folder.until_done(keep_sound=collection.many and not (here and joined)):
+        parts = planned(collection, work, folder, work.kind, part_bytes or (_JOINED if joined else None))
+        with closing(map_documents(executor, work, parts, progress)) as done:
+            if joined:
+                summary = _join(done, work, collection, folder.growing)
+                move_into_place(folder.growing, target)
+                return summary
+            found = list(done)
+        summary = _summary(found, collection)
+        listed = [(path, record["documents"], record["part"]) for path, record, _ in found]
+        write_parts(target, listed, {"name": collection.name, **provenance_of(collection, found)})
+        return summary
 
-    def count(fetch: Fetch) -> tuple[pa.RecordBatch, int]:
-        documents = fetch()
-        return counted_batch(documents, counter, schema), documents.bytes_read
 
-    wrong = DataErrors()
-    with closing(ahead(count, pieces_in_order(stream.pieces()), threads)) as calls:
-        for call in calls:
-            try:
-                found = call()
-            except DataError as error:
-                wrong.add(error)
-                if wrong.full:
-                    break
+def _join(done: Iterator[FinishedPart], work: ScanWork, collection: Collection, growing: Path) -> ScanSummary:
+    """The batches of all parts in one file, in their order."""
+    found = []
+    with growing_file(growing) as file, writing(CountsWriter(file, work.schema)) as writer:
+        for part in done:
+            for batch in _batches(part.path):
+                writer.write(batch)
+            found.append(part)
+        writer.close(provenance_of(collection, found))
+        return _summary(found, collection)
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    with path.open("rb") as file:
+        yield from pa.ipc.open_stream(file)
+
+
+def _summary(found: Sequence[FinishedPart], collection: Collection) -> ScanSummary:
+    """Of all parts; without a document, and with one that is there twice, there is none."""
+    summary = ScanSummary()
+    for part in found:
+        summary.add(part.record, part.found)
+    _check_some(summary, collection.name)
+    stretches = [stretch for part in found for stretch in part.record["stretches"]]
+    ends = list(accumulate(stretch["documents"] for stretch in stretches))
+
+    def ids() -> Iterator[pa.LargeStringArray]:
+        for path, *_ in found:
+            if path.suffix == ".arrow":
+                yield from (as_strings(batch.column(0)) for batch in _batches(path))
             else:
-                if not wrong:
-                    yield found
-    wrong.check()
+                yield from ids_of_counts([path])
+
+    check_ids(
+        ids,
+        [part.record["ids"] for part in found],
+        summary.documents,
+        collection.name,
+        (lambda row: str(stretches[bisect_right(ends, row)]["file"])) if collection.many else None,
+    )
+    return summary
 
 
-def _lexicon(lexicon: object) -> Lexicon:
-    if isinstance(lexicon, Lexicon):
-        return lexicon
-    from evenrank.io.lexicons import read_lexicon
-
-    return read_lexicon(lexicon)
+def _check_some(summary: ScanSummary, name: str) -> None:
+    if not summary.documents:
+        raise NoDocumentsError(f"{name}: no documents")

@@ -23,7 +23,7 @@ from evenrank.evidence.scan.tables import sketch_places
 WINDOW = 64
 PADDING = WINDOW + 8  # bytes that must be readable behind a text
 BIT, NO_BITS, ALL_BITS = np.uint64(1), np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
-BLANK, TAB, NEWLINE, RETURN, QUOTE, BACKSLASH = 32, 9, 10, 13, 34, 92
+BLANK = 32
 
 _BYTE, _INTEGER, _NUMBER = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _BYTES = ir.VectorType(_BYTE, WINDOW)
@@ -112,13 +112,6 @@ def _is_word(builder, window):
     return builder.or_(builder.or_(letter, digit), other)
 
 
-def _ends_plain_json(builder, window):
-    """What a string of JSON cannot hold unescaped: its end, the beginning of an escape, and controls."""
-    quote = builder.icmp_unsigned("==", window, _every(QUOTE))
-    escape = builder.icmp_unsigned("==", window, _every(BACKSLASH))
-    return builder.or_(builder.or_(quote, escape), builder.icmp_unsigned("<", window, _every(BLANK)))
-
-
 def _is_high(builder, window):
     return builder.icmp_unsigned(">=", window, _every(0x80))
 
@@ -127,13 +120,9 @@ read_byte = _reader(_BYTE, types.uint8)
 read_integer = _reader(_INTEGER, types.int32)
 read_number = _reader(_NUMBER, types.uint64)
 write_byte = _writer(_BYTE, types.uint8)
-write_number = _writer(_NUMBER, types.uint64)
 word_mask = _mask(_is_word)
 high_mask = _mask(_is_high)
 filled_mask = _mask(lambda builder, window: builder.icmp_unsigned("!=", window, _every(BLANK)))
-tab_mask = _mask(lambda builder, window: builder.icmp_unsigned("==", window, _every(TAB)))
-json_mask = _mask(_ends_plain_json)
-newline_mask = _mask(lambda builder, window: builder.icmp_unsigned("==", window, _every(NEWLINE)))
 
 
 @intrinsic
@@ -200,16 +189,6 @@ def _bit_count(operation):
         return types.int64(types.uint64), build
 
     return count
-
-
-@intrinsic
-def reversed_bytes(context, number):
-    """The number with its first byte last: two such numbers compare as their eight bytes do."""
-
-    def build(context, builder, signature, arguments):
-        return builder.bswap(arguments[0])
-
-    return types.uint64(types.uint64), build
 
 
 # of zero, the first two are 64

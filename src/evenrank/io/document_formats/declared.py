@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from evenrank.errors import DataError
+    from evenrank.io.reading import Documents, Reading
 
-    from evenrank.io.source import Source
+Read = Callable[["Reading"], Iterator["Documents | DataError"]]
+"""The documents of a stretch of a file. What is wrong with some of them is given in their place, where those
+behind them can be read; it is raised where they cannot."""
 
-Read = Callable[["Source", Mapping[str, str] | None], Iterator["pa.Table"]]
-"""From a source, and what its columns are called, to tables with the columns ``id`` and ``text``."""
+Edge = tuple[int, int | None, int]  # begin, end and bytes of a stretch
+Cut = Callable[["Reading", int, int], list[Edge]]
+"""Stretches of a file of so many bytes, of about the size that follows, which can be read apart."""
+
+
+def not_cut(reading: Reading, total: int, size: int) -> list[Edge]:
+    """A file that can only be read from its beginning to its end."""
+    return [(0, None, total)]
+
+
+def cut_lines(reading: Reading, total: int, size: int) -> list[Edge]:
+    """Whole blocks of a plain file of lines; all of one that is packed."""
+    from evenrank.io.ranges import ranges_of
+
+    file = ranges_of(reading.source)
+    if file is None:
+        return not_cut(reading, total, size)
+    file.close()
+    step = max(1, size // reading.block) * reading.block
+    edges = ((begin, min(begin + step, total)) for begin in range(0, total, step))
+    return [(begin, end, end - begin) for begin, end in edges]
 
 
 class DocumentFormat(NamedTuple):
@@ -19,16 +41,17 @@ class DocumentFormat(NamedTuple):
 
     suffixes: tuple[str, ...]
     read: Read
+    cut: Cut
 
 
 DOCUMENT_FORMATS: dict[str, DocumentFormat] = {}
 
 
-def declare_documents(name: str, *suffixes: str) -> Callable[[Read], Read]:
+def declare_documents(name: str, *suffixes: str, cut: Cut = not_cut) -> Callable[[Read], Read]:
     """Enter a function that reads documents under the name of their format."""
 
     def declare(read: Read) -> Read:
-        DOCUMENT_FORMATS[name] = DocumentFormat(suffixes, read)
+        DOCUMENT_FORMATS[name] = DocumentFormat(suffixes, read, cut)
         return read
 
     return declare

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
-
-import pyarrow as pa
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem, shortened
 from evenrank.io.document_formats.declared import declare_documents
-from evenrank.io.document_tables import SCHEMA
 from evenrank.io.html_text import html_text
+from evenrank.io.reading import Documents, Reading
 from evenrank.io.source import Source
 
-_AT_ONCE = 1 << 22  # bytes of text in one table
 _LONGEST = 1 << 28  # of one document: what is longer has lost its end
 # no pattern looks beyond the next tag, so that no file takes longer than its length allows
 _BEGIN, _END = re.compile(rb"<DOC(\s[^<>]*)?>", re.I), re.compile(rb"</DOC>", re.I)
@@ -35,32 +32,26 @@ class TrecDocument(NamedTuple):
 
 
 @declare_documents("trecweb", ".trecweb", ".trectext")
-def read_trec_documents(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+def read_trec_documents(reading: Reading) -> Iterator[Documents | DataError]:
     """The id is the ``<DOCNO>``, or else the attribute ``id`` of ``<DOC>``; the text all that is shown of the
     rest. Bytes that are not UTF-8 are read as Windows-1252, which old collections are written in."""
-    if columns:
-        raise ParameterError(f"{source.name}: columns= applies only to tables: a TREC file has no columns")
-    ids: list[str] = []
-    texts: list[str] = []
+    if reading.columns:
+        raise ParameterError(f"{reading.name}: columns= applies only to tables: a TREC file has no columns")
+    yield from reading.gathered(_pairs(reading))
+
+
+def _pairs(reading: Reading) -> Iterator[tuple[str, str]]:
     problems: list[Problem] = []
-    held = 0
-    for found in _documents(source):
-        row = found if isinstance(found, Problem) else _row(found, source.name)
+    for found in _documents(reading.source):
+        row = found if isinstance(found, Problem) else _row(found, reading.name)
         if isinstance(row, Problem):
             problems.append(row)
             if len(problems) > PROBLEMS_SHOWN:
                 break
-            continue
-        ids.append(row[0])
-        texts.append(row[1])
-        held += len(row[1])
-        if held >= _AT_ONCE and not problems:
-            yield pa.table([ids, texts], schema=SCHEMA)
-            ids, texts, held = [], [], 0
+        elif not problems:
+            yield row
     if problems:
-        raise DataError.listing(source.name, problems)
-    if ids:
-        yield pa.table([ids, texts], schema=SCHEMA)
+        raise DataError.listing(reading.name, problems)
 
 
 def _row(document: TrecDocument, name: str) -> tuple[str, str] | Problem:

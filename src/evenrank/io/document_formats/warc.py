@@ -7,21 +7,18 @@ from collections.abc import Iterator, Mapping
 from io import UnsupportedOperation
 from typing import Any
 
-import pyarrow as pa
-
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.io.document_formats.declared import declare_documents
-from evenrank.io.document_tables import SCHEMA
 from evenrank.io.html_text import html_text
+from evenrank.io.reading import Documents, Reading
 from evenrank.io.source import Source
 
-_AT_ONCE = 1 << 22  # bytes of text in one table
 _IDS = ("WARC-TREC-ID", "WARC-Record-ID")  # ClueWeb's own first
 _PAGES = ("text/html", "application/xhtml+xml")
 
 
 @declare_documents("warc", ".warc", ".wet")
-def read_warc(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.Table]:
+def read_warc(reading: Reading) -> Iterator[Documents | DataError]:
     """Records with text: of a WET file its text, of a WARC file the text of web pages.
 
     The id is ``WARC-TREC-ID`` where there is one, else the number in ``WARC-Record-ID``; ``columns`` may name
@@ -30,37 +27,33 @@ def read_warc(source: Source, columns: Mapping[str, str] | None) -> Iterator[pa.
     try:
         from fastwarc.warc import ArchiveIterator, WarcRecordType
     except ImportError as error:
-        raise MissingExtraError.for_job(f"reading {source.name} (WARC)", "fastwarc", "warc") from error
-    headers = _id_headers(columns, source.name)
+        raise MissingExtraError.for_job(f"reading {reading.name} (WARC)", "fastwarc", "warc") from error
+    headers = _id_headers(reading.columns, reading.name)
     kinds = WarcRecordType.conversion | WarcRecordType.response | WarcRecordType.resource
-    ids: list[str] = []
-    texts: list[str] = []
-    held = number = 0
-    stream: Any = _BlockReader(source)
+    stream: Any = _BlockReader(reading.source)
     records = ArchiveIterator(stream, record_types=kinds, parse_http=True, auto_decode="all")
+    yield from reading.gathered(_pairs(records, headers, reading.name, stream))
+
+
+def _pairs(
+    records: Any, headers: tuple[str, ...], name: str, stream: _BlockReader
+) -> Iterator[tuple[str, str]]:
+    number = 0
     while True:
         try:
             record = next(records, None)
             if record is None:
                 break
             number += 1
-            text = _text(record, source.name, number)
+            text = _text(record, name, number)
         except DataError:
             raise
         except (ValueError, OSError, RuntimeError) as error:
-            raise DataError(f"{source.name}: record {number + 1}: is not sound WARC: {error}") from error
-        if text is None:
-            continue
-        ids.append(_id(record, headers, source.name, number))
-        texts.append(text)
-        held += len(text)
-        if held >= _AT_ONCE:
-            yield pa.table([ids, texts], schema=SCHEMA)
-            ids, texts, held = [], [], 0
-    if ids:
-        yield pa.table([ids, texts], schema=SCHEMA)
-    elif not number and stream.bytes:
-        raise DataError(f"{source.name}: holds no WARC record with text: is it a WARC or WET file?")
+            raise DataError(f"{name}: record {number + 1}: is not sound WARC: {error}") from error
+        if text is not None:
+            yield _id(record, headers, name, number), text
+    if not number and stream.bytes:
+        raise DataError(f"{name}: holds no WARC record with text: is it a WARC or WET file?")
 
 
 def _id_headers(columns: Mapping[str, str] | None, name: str) -> tuple[str, ...]:
