@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +95,7 @@ def test_a_part_whose_record_is_damaged_is_made_again(tmp_path: Path) -> None:
     with pytest.raises(Stops):
         swap(source, output, InRounds(0, after=2))
     (record,) = (tmp_path / "o.tsv.parts").glob("part-00001-*.json")
-    about = record.read_bytes()
-    damaged = re.sub(rb"\d", lambda digit: b"%d" % ((int(digit[0]) + 1) % 10), about, count=1)
-    assert json.loads(damaged) != json.loads(about)
-    record.write_bytes(damaged)
+    record.write_bytes(record.read_bytes()[:-9])
     found = swap(source, output, again := InRounds())
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert found.documents == expected.documents
