@@ -71,7 +71,7 @@ def test_groups_with_a_column_of_their_own(evenrank: Evenrank, shop: Path, run: 
     (shop / "kinds.csv").write_text(groups)
     own = ":document=item" if groups.startswith("item") else ""
     command = ["evaluate", run, "--documents", "texts.csv", "-m", "GF@2", "--format", "tsv"]
-    done = evenrank(*command, "--groups", f"kind=kinds.csv{own}", "--columns", "document=ware")
+    done = evenrank(*command, "--notes", "--groups", f"kind=kinds.csv{own}", "--columns", "document=ware")
     assert done.code == 0, done.err
     assert "groups of 'kind' by their documents: x (2, target 0.5), y (1, target 0.5)" in done.err
 
