@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -259,8 +260,7 @@ class IdPlaces:
         if others == self.ids:  # the usual case, and known at once
             places = np.arange(len(others))
         else:
-            find = self._places.get
-            places = np.fromiter((find(one, -1) for one in others), np.int64, len(others))
+            places = np.fromiter(map(self._places.get, others, repeat(-1)), np.int64, len(others))
         places.flags.writeable = False
         if isinstance(others, tuple):  # a list may hold something else the next time
             self._last = others, places

@@ -124,19 +124,6 @@ def test_the_file_may_name_everything(
     assert "too few queries" in other.out  # the command line goes first
 
 
-def test_an_old_gate_file_is_shown_in_its_new_form(evenrank: Evenrank, runs: Path) -> None:
-    (runs / "old.toml").write_text(
-        'baseline = "b.trec"\nalpha = 0.1\n[measures."nDCG@10"]\nallowed = 0.05\n'
-        '[evidence]\nqrels = "qrels.txt"\ngroups = "letter=groups.csv"\n'
-    )
-    outcome = evenrank("gate", "data/same.trec", "--project", "old.toml")
-    assert outcome.code == 1
-    shown = outcome.err.partition("is written\n")[2].replace("evenrank: ", "")
-    (runs / "new.toml").write_text(shown)
-    assert evenrank("gate", "data/same.trec", "--project", "new.toml", "--baseline", "data/production.trec",
-                    "--qrels", "data/qrels.txt", "--groups", "letter=data/groups.csv").code == 0  # fmt: skip
-
-
 def test_without_runs_every_run_but_the_baseline_is_tested(
     evenrank: Evenrank, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,7 +45,7 @@ DRAWS = ("--draws", "5", "-m", MEASURES)
 
 
 def test_the_table_is_that_of_the_function(folder: Path, evenrank: Evenrank) -> None:
-    outcome = evenrank(*ORIGIN, *DRAWS, "--format", "jsonl", "-o", "scores.jsonl")
+    outcome = evenrank(*ORIGIN, *DRAWS, "--format", "jsonl", "-o", "scores.jsonl", "--notes")
     assert outcome.code == 0
     rows = [json.loads(line) for line in outcome.out.splitlines()]
     steps = ours().steps()

@@ -96,7 +96,15 @@ def test_the_background_of_the_file_may_be_a_run_that_is_not_asked_for(
     (project / "texts.tsv").write_text("".join(f"{name}\tshe is here\n" for name in "abcde"))
     assert evenrank("scan", "texts.tsv", "--lexicon", "words.csv", "-o", "counts.parquet").code == 0
     done = evenrank(
-        "evaluate", "bm25", "-m", "FaiRR@2 NFaiRR@2", "--words", "counts.parquet", "--missing", "neutral"
+        "evaluate",
+        "bm25",
+        "-m",
+        "FaiRR@2 NFaiRR@2",
+        "--words",
+        "counts.parquet",
+        "--missing",
+        "neutral",
+        "--notes",
     )
     assert "background: run 'dense', 2 documents deep" in done.err, done.err
 
@@ -196,7 +204,7 @@ def test_groups_are_fields_of_documents_in_several_files(
         (project / f"shards/part-{number}.jsonl").write_text(row)
     text = PROJECT.replace("[data]", f'[data]\ndocuments = "{documents}"')
     (project / "evenrank.toml").write_text(text.replace('"sides.csv"', '"documents"'))
-    done = evenrank("evaluate")
+    done = evenrank("evaluate", "--notes")
     assert done.code == 0, done.err
     assert "left (3, target 0.5), right (2, target 0.5)" in done.err
     checked = evenrank("doctor")

@@ -34,7 +34,16 @@ def value(outcome: SimpleNamespace) -> float:
 
 def nfairr(evenrank: Evenrank, *arguments: str) -> SimpleNamespace:
     return evenrank(
-        "evaluate", "r.trec", "--words", "c.parquet", "-m", "NFaiRR@1", "--format", "tsv", *arguments
+        "evaluate",
+        "r.trec",
+        "--words",
+        "c.parquet",
+        "-m",
+        "NFaiRR@1",
+        "--format",
+        "tsv",
+        "--notes",
+        *arguments,
     )
 
 

@@ -83,7 +83,9 @@ def test_every_result_prints_and_shows_itself_in_a_notebook(results: dict[str, o
         assert all(line.isprintable() for line in repr(result).splitlines()), name
         if name != "gate":  # which names measures alone
             assert "&lt;script&gt;" in html, name
-        if name not in ("run", "words"):
+        if name == "comparison":  # its table for papers has stars, that of a notebook p and intervals
+            assert all(word in html for word in ("difference", ">p<", "95% interval")), name
+        elif name not in ("run", "words"):
             assert result.to_table().to_html() == html, name  # type: ignore[attr-defined]
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenrank.arrays import values_of
 from evenrank.errors import PROBLEMS_SHOWN, shortened
 from evenrank.ids import as_strings, is_text, offsets_of
 from evenrank.io.made_query_ids import hold_words, made_id
@@ -129,7 +130,7 @@ def numbers_at_once(cells: pa.Array, *, text: bool, whole: bool) -> npt.NDArray[
     if not sound:
         return None
     try:
-        found: npt.NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        found: npt.NDArray[np.float64] = values_of(cells.cast(pa.float64(), safe=False))
     except pa.ArrowInvalid:  # Arrow takes no plus before a number
         return None
     fits = np.isfinite(found)

@@ -138,7 +138,7 @@ def ordinal_alpha(items: Sequence[Sequence[float]]) -> float:
     ``(n_c/2 + sum of n_g between + n_k/2)^2``, where n_g counts the ratings g of items with two or more.
 
     >>> round(ordinal_alpha([[1, 1], [2, 2], [3, 4]]), 4)
-    0.9
+    0.9495
     """
     shared = [np.asarray(ratings, dtype=np.float64) for ratings in items if len(ratings) > 1]
     if not shared:

@@ -229,6 +229,8 @@ def _table(
             raise ParameterError(
                 f"{file.name}: bins= is for a column of a table, and a {format} file has none"
             )
+        if asked.votes:
+            raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
         table, values = table_of_lines(file, format, values, asked.multilabel)
         kind = f"a {format} file"
     elif format is not None:
