@@ -161,7 +161,7 @@ def test_no_pattern_is_guessed_where_there_was_none(
 @pytest.mark.needs("altair")
 @pytest.mark.parametrize("command", ["evaluate", "report"])
 def test_scores_and_a_report_need_no_pandas(files: Path, command: str) -> None:
-    """Each takes a third of a second to import, whether it is used or not; a report has tests, and so scipy."""
+    """Each takes a third of a second to import, whether it is used or not; a report has tests."""
     (files / "texts.tsv").write_text("a\tmy mother\nb\tthe other\n")
     options = ["--documents", "texts.tsv", "-o", "page.html"] if command == "report" else []
     words = [command, "bm25.trec", "dense.trec", "--qrels", "qrels.txt", "-m", "nDCG P@2", *options]

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from evenrank.errors import DataError
+from evenrank.ids import as_strings
 from evenrank.io.cells import describe_json_error, quoted
 from evenrank.io.column_names import resolve_documents
 from evenrank.io.document_formats.declared import Edge, cut_lines, declare_documents
@@ -21,7 +22,7 @@ from evenrank.io.reading import Documents, Reading, documents_of_columns
 from evenrank.io.row_problems import RowProblems
 
 _HEAD = 1 << 12  # bytes in which the first object is looked for
-_NOTHING = pa.array([], pa.large_string())
+_NOTHING = as_strings([])
 _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON may escape half of a pair
 
 
