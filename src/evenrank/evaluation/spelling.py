@@ -12,7 +12,7 @@ from evenrank.data.membership import PREFIX, evidence_name, named_by
 from evenrank.data.run import Run
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
-from evenrank.ids import as_strings, take
+from evenrank.ids import as_strings, offsets_of, take
 from evenrank.inputs import Inputs
 from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Measure
@@ -30,7 +30,11 @@ def folded(texts: pa.Array) -> pa.Array:
     >>> folded(pa.array(["Cafe\\u0301", "008", "1.0"])).to_pylist() == ["caf\\u00e9", "8", "1"]
     True
     """
-    same = pc.utf8_trim_whitespace(pc.utf8_normalize(pc.utf8_lower(pc.utf8_normalize(texts, "NFC")), "NFC"))
+    if pc.all(pc.string_is_ascii(texts)).as_py():  # which takes a fifth of the time
+        same = pc.ascii_trim_whitespace(pc.ascii_lower(texts))
+    else:
+        same = pc.utf8_normalize(pc.utf8_lower(pc.utf8_normalize(texts, "NFC")), "NFC")
+        same = pc.utf8_trim_whitespace(same)
     if pc.any(pc.match_substring(same, ".")).as_py():  # most ids need none of what takes longer
         same = pc.replace_substring_regex(same, r"^([0-9]+)\.0*$", r"\1")
     if pc.any(pc.starts_with(same, "0")).as_py():
@@ -54,6 +58,8 @@ def alike_values(values: Iterable[str]) -> list[list[str]]:
 
 def _alike(some: pa.Array, others: pa.Array) -> list[tuple[str, str]]:
     """Pairs of ids that look the same: of the first, those that are not among the others, and of these."""
+    if _plain(some) and _plain(others):
+        return []
     lacking = some.filter(pc.invert(pc.is_in(some, value_set=others)))
     if not len(lacking):
         return []
@@ -61,6 +67,16 @@ def _alike(some: pa.Array, others: pa.Array) -> list[tuple[str, str]]:
     found = pc.is_valid(places)
     pairs = zip(lacking.filter(found).to_pylist(), others.take(places.filter(found)).to_pylist(), strict=True)
     return list(pairs)
+
+
+def _plain(ids: pa.LargeStringArray) -> bool:
+    """Whether no id has anything that another spelling could differ in, as of most collections."""
+    offsets = offsets_of(ids)
+    letters = np.frombuffer(ids.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
+    upper = (letters >= ord("A")) & (letters <= ord("Z"))
+    odd = upper | (letters <= ord(" ")) | (letters > ord("~")) | (letters == ord("."))
+    begins = offsets[:-1][np.diff(offsets) > 0] - offsets[0]
+    return not odd.any() and not (letters[begins] == ord("0")).any()
 
 
 def describe_alike_queries(some: Sequence[str], others: Sequence[str], where: str) -> list[str]:
