@@ -91,10 +91,27 @@ def test_tuples_of_ir_measures() -> None:
     ],
 )
 def test_a_separator_in_the_wrong_place_is_named(text: str, format: str, named: str) -> None:
-    with pytest.raises(DataError, match="<file>:1: ") as caught:
+    with pytest.raises(DataError, match=r"<file>:1: ") as caught:
         read_run(io.StringIO(text), format=format)
     assert named in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_the_way_out_of_a_file_without_a_header_leads_out() -> None:
+    lines = "q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n"
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    for separator, format in ((" ", "csv"), ("\t", "tsv"), (" ", "tsv")):
+        with pytest.raises(DataError, match=r"<file>:1: .*format=trec"):
+            read_run(io.StringIO(lines.replace(" ", separator)), format=format)
+        assert read_run(io.StringIO(lines.replace(" ", separator)), format="trec").to_dict() == run
+    for format in ("csv", "trec"):
+        with pytest.raises(DataError, match=r"<file>:1: .*query,Q0,document,rank,score,tag") as caught:
+            read_run(io.StringIO(lines.replace(" ", ",")), format=format)
+        assert "format=" not in str(caught.value)
+    held = io.StringIO("query,Q0,document,rank,score,tag\n" + lines.replace(" ", ","))
+    assert read_run(held, format="csv").to_dict() == run
+    with pytest.raises(DataError, match="query,iteration,document,grade"):
+        read_qrels(io.StringIO("q,0,a,1\nq,0,b,0\n"), format="csv")
 
 
 def test_a_query_that_is_a_text_is_the_same_in_every_file(

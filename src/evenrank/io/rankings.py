@@ -240,6 +240,8 @@ def _load(
                 raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
             return read_trec(file, layout, lambda found: build(found, origin))
         table = open_table(file, form, layout.what)
+        if form in ("csv", "tsv") and (cure := layout.header_of(table.names, form)):
+            raise DataError(f"{file.name}:1: {cure}")
         origin = origin._replace(metadata=table.metadata)
         advice = _SHELL + (_NO_HEADER if form in ("csv", "tsv") else "")
     else:

@@ -91,6 +91,23 @@ class Layout:
     def intent(self) -> bool:
         return "intent" in self.fields
 
+    def fits(self, cells: Sequence[bytes]) -> bool:
+        """Whether cells may be the fields of a line."""
+        try:
+            self.parse(cells[self.fields.index(self.value)].strip())
+        except (BadValue, IndexError):
+            return False
+        return len(cells) == len(self.fields) and (not self.is_run or is_whole(cells[3].strip()))
+
+    def header_of(self, names: Sequence[str], format: str) -> str:
+        """What to do where the names of columns are the fields of a line; nothing where they are not."""
+        cells = [name.encode() for name in names]
+        if self.fits(cells[0].split() if len(cells) == 1 else cells if format == "tsv" else []):
+            return "this is a line of a TREC file: write FILE:format=trec (in Python format='trec')"
+        if self.fits(cells):
+            return f"this line is no header: put one above it, as {','.join(self.fields)}"
+        return ""
+
     def nothing(self, name: str, why: str) -> DataError:
         return DataError(f"{name}: no {self.what} ({why})")
 
@@ -294,7 +311,7 @@ def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
         odd = len(fields) != width or len(line) > ID_LIMIT or (is_run and not fields[3].isdigit())
         misfit = flaw or (layout.misfit(fields) if odd else "")
         if misfit:
-            other = _table_format(line, fields) if not flaw and not problems and not numbers else None
+            other = None if flaw or problems or numbers else _table_format(line, fields, layout)
             if other is not None:  # every line would be wrong in the same way
                 raise DataError.listing(name, [Problem(number, _not_trec(layout, other))])
             problems.append(Problem(number, misfit))
@@ -370,12 +387,12 @@ def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
     )
 
 
-def _table_format(line: bytes, fields: Sequence[bytes]) -> str | None:
+def _table_format(line: bytes, fields: Sequence[bytes], layout: Layout) -> str | None:
     """The format that the first line has, where it is clearly not one of TREC."""
     if line.lstrip().startswith(b"{"):
         return "jsonl"
     if line.count(b",") > 1 and len(fields) < 3:
-        return "csv"
+        return "," if layout.fits(line.strip().split(b",")) else "csv"
     if line.count(b";") > 1 and len(fields) < 3:
         return ";"
     cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
@@ -384,6 +401,11 @@ def _table_format(line: bytes, fields: Sequence[bytes]) -> str | None:
 
 def _not_trec(layout: Layout, format: str) -> str:
     needed = " ".join(layout.fields)
+    if format == ",":
+        return (
+            f"this line has the fields of a TREC file ({needed}), but commas between them: put blanks in "
+            f"their place, or the line {','.join(layout.fields)} above all, with the suffix .csv"
+        )
     if format == ";":
         return (
             f"this file is read as TREC ({needed}), but this line is separated by semicolons (';'): write it "
