@@ -134,7 +134,10 @@ class AWRF(AttentionShareMeasure):
         "TREC Fair Ranking track",
     )
     formula = "distance(sum_r v_r a(d_r) / sum_r v_r, J), a_g(d) = c_g(d) / c(d), or membership"
-    reference = "Sapiezynski et al. 2019, WWW companion; Raj and Ekstrand 2022, SIGIR; texfair-2024, Eq. 14"
+    reference = (
+        "Sapiezynski et al. 2019, WWW companion; "
+        "Raj and Ekstrand 2022, SIGIR; Abolghasemi et al. 2024 (texfair-2024), Eq. 14"
+    )
     direction = Direction.LOWER
 
     distance: str = parameter("L1", choice(*DISTANCES), "distance between achieved and target shares")

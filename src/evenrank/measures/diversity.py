@@ -295,7 +295,7 @@ class D_nDCG(DiversityMeasure):
     in_words = "relevance over intents"
     answers = ("graded relevance over several intents of a query", "diversity with likely intents first")
     formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
-    reference = "Sakai and Song 2011, SIGIR; gfr-2022"
+    reference = "Sakai and Song 2011, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022)"
 
     def contributions(self, evidence: RankedEvidence) -> Floats:
         chance = evidence.query["intents.probability"]  # (Q, I)
@@ -328,7 +328,7 @@ class Dsharp_nDCG(DiversityMeasure):
     in_words = "intents and relevance"
     answers = ("diversity and relevance in one number", "coverage of subtopics together with a good order")
     formula = "gamma I_rec@k + (1 - gamma) D_nDCG@k"
-    reference = "Sakai and Song 2011, SIGIR; gfr-2022"
+    reference = "Sakai and Song 2011, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022)"
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 

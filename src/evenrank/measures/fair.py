@@ -94,7 +94,7 @@ class FAIR(PrefixShareMeasure):
     formula = (
         "1/M sum_{i<=k} IRM_i / (KL(D_i || D*) + 1), M the same sum of an ideal list without the divisor"
     )
-    reference = "fair-2021, Eqs. 1 and 6"
+    reference = "Gao, Ge and Shah 2021 (fair-2021), Eqs. 1 and 6"
     direction = Direction.HIGHER
     undefined_when: ClassVar[Mapping[str, str]] = {
         NOT_JUDGED: "the query has no judgements",

@@ -61,7 +61,7 @@ class GFR(Measure):
     )
     family = "groups"
     formula = "w_0 relevance + sum_m w_m GF(attr=m), weights sum to 1"
-    reference = "gfr-2022, Eqs. 10-11"
+    reference = "Sakai, Kim and Kang 2022 (gfr-2022), Eqs. 10-11"
     direction = Direction.HIGHER
     undefined_when: ClassVar[Mapping[str, str]] = PrefixMeasure.undefined_when
 

@@ -70,7 +70,9 @@ class ECE(AttentionMeasure):
         "exposure of each seller, brand or source",
     )
     formula = "ECE_g = sum_{i<=k} G_i(g) p (1 - p)**(i - 1)"
-    reference = "Sapiezynski, Zeng and Robertson 2019, WWW companion; gfr-2022, Eq. 4"
+    reference = (
+        "Sapiezynski, Zeng and Robertson 2019, WWW companion; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 4"
+    )
     direction = Direction.NONE
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -96,7 +98,8 @@ class MA(AttentionMeasure):
     )
     formula = "MA_g = sum_i G_i(g) 100 p (1 - p)**(i - 1) / sum_i G_i(g)"
     reference = (
-        "Ghosh, Dutt and Wilson 2021, When fair ranking meets uncertain inference, SIGIR; gfr-2022, Eq. 2"
+        "Ghosh, Dutt and Wilson 2021, When fair ranking meets uncertain inference, SIGIR; "
+        "Sakai, Kim and Kang 2022 (gfr-2022), Eq. 2"
     )
     direction = Direction.NONE
     bounds = (0.0, 100.0)
@@ -127,7 +130,7 @@ class ABR(AttentionMeasure):
         "equal attention for all groups",
     )
     formula = "min_g MA_g / max_g MA_g"
-    reference = "Ghosh, Dutt and Wilson 2021, SIGIR; gfr-2022, Eq. 3"
+    reference = "Ghosh, Dutt and Wilson 2021, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 3"
     direction = Direction.HIGHER
     undefined_when: ClassVar[dict[str, str]] = {
         **AttentionMeasure.undefined_when,

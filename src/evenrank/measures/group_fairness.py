@@ -129,7 +129,7 @@ class GF(PrefixMeasure):
         "fairness to sellers, brands or sources",
     )
     formula = "sum_{i<=k} decay_i (1 - div(p_i, target)), p_i = mean membership of ranks 1..i"
-    reference = "gfr-2022, Eqs. 7-9"
+    reference = "Sakai, Kim and Kang 2022 (gfr-2022), Eqs. 7-9"
     direction = Direction.HIGHER
 
     def explain(self, evidence: RankedEvidence) -> Floats:
@@ -158,7 +158,7 @@ class dGF(PrefixMeasure):
         "which side, stance or viewpoint leads, with documents labelled by group",
     )
     formula = "GF(target all a_1) - GF(target all a_2)"
-    reference = "gfr-2022, Section 4.1"
+    reference = "Sakai, Kim and Kang 2022 (gfr-2022), Section 4.1"
     direction = Direction.SIGNED
     bounds = (-1.0, 1.0)
     two_values = True

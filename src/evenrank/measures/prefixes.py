@@ -86,7 +86,7 @@ class KL(PrefixShareMeasure):
     in_words = "groups away from target"
     answers = ("difference between the groups shown and the target", "divergence from a target")
     formula = "KL(D_k || D*) = sum_g D_k(g) ln(D_k(g) / D*(g))"
-    reference = "fair-2021, Eq. 8"
+    reference = "Gao, Ge and Shah 2021 (fair-2021), Eq. 8"
     direction = Direction.LOWER
     bounds = (0.0, np.inf)
 
@@ -117,7 +117,7 @@ class nDRKL(PrefixShareMeasure):
         "are groups represented as the target says, from the top",
     )
     formula = "1/Z sum_{i<=k} 1 / (log2(1 + i) (KL(D_i || D*) + 1)), Z = sum_{i<=k} 1 / log2(1 + i)"
-    reference = "fair-2021, Eq. 8"
+    reference = "Gao, Ge and Shah 2021 (fair-2021), Eq. 8"
     direction = Direction.HIGHER
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -135,7 +135,7 @@ class nDRKL(PrefixShareMeasure):
 class FeasibilityMeasure(PrefixShareMeasure):
     """A count of what is too few among the first i documents: fewer of g than floor(q_g i)."""
 
-    reference = "Geyik, Ambler and Kenthapadi 2019, KDD; fair-2021"
+    reference = "Geyik, Ambler and Kenthapadi 2019, KDD; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.LOWER
     bounds = (0.0, np.inf)
     undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_TARGET: NO_TARGET_MEANS}
@@ -254,7 +254,7 @@ class NDKL(GroupMeasure):
         "distance of groups from a target over the whole list",
     )
     formula = "sum_i KL(p_i || q) / log2(1 + i), divided by sum_i 1 / log2(1 + i), i <= min(k, n)"
-    reference = "Geyik, Ambler and Kenthapadi 2019, KDD; gfr-2022, Eq. 1"
+    reference = "Geyik, Ambler and Kenthapadi 2019, KDD; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 1"
     direction = Direction.LOWER
     bounds = (0.0, float("inf"))
 

@@ -43,7 +43,10 @@ class RandomOrder(Measure):
     )
     family = "combined"
     formula = "E[measure@k] over uniformly random orders of the list, from `samples` draws"
-    reference = "nfairc-advbert-2021, section 4 (the ranker-agnostic value), for any measure"
+    reference = (
+        "Rekabsaz, Kopeinik and Schedl 2021 (nfairc-advbert-2021), section 4 (the "
+        "ranker-agnostic value), for any measure"
+    )
     direction = Direction.NONE
     looks_below_cutoff = True  # the whole list is the pool
     bounds = (-np.inf, np.inf)

@@ -350,7 +350,10 @@ class iRBU(RelevanceMeasure):
     in_words = "usefulness"
     answers = ("utility of a list for a reader who stops early", "relevance part of GFR")
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) phi**i, with P_i = (2**g_i - 1) / 2**g_max"
-    reference = "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; gfr-2022, Eq. 3"
+    reference = (
+        "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; "
+        "Sakai, Kim and Kang 2022 (gfr-2022), Eq. 3"
+    )
 
     phi: float = parameter(0.99, number(0, 1, open_low=True), "how slowly utility falls with rank")
     max_grade: float | None = parameter(

@@ -96,7 +96,7 @@ class MinSkew(ExtremeSkew):
     in_words = "most under-represented group"
     answers = ("is some group under-represented or absent", "worst-off group")
     formula = "min_g ln(p_g / q_g)"
-    reference = f"{REFERENCE}; fair-2021"
+    reference = f"{REFERENCE}; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.HIGHER
     bounds = (-np.inf, 0.0)
     extreme = "min"
@@ -125,7 +125,7 @@ class MaxSkew(ExtremeSkew):
     in_words = "most over-represented group"
     answers = ("is some group over-represented", "does one seller, brand or source dominate")
     formula = "max_g ln(p_g / q_g)"
-    reference = f"{REFERENCE}; fair-2021"
+    reference = f"{REFERENCE}; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.LOWER
     bounds = (0.0, np.inf)
     extreme = "max"

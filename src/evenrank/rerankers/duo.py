@@ -20,7 +20,7 @@ NOT_PROVED = "no order with a larger DUO is known, but that there is none is not
 class OpinionOrder(Reranker):
     """An order by where documents stand on an axis of opinion."""
 
-    reference = "pair-duo-2024, Section 3 (the orders that Eq. 6 is scaled by)"
+    reference = "Ziems et al. 2024 (pair-duo-2024), Section 3 (the orders that Eq. 6 is scaled by)"
 
     center: str = parameter(
         "prefix", choice(*orders.CENTERS), "variance about the mean of the prefix or the list"

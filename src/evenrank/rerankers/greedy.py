@@ -53,7 +53,7 @@ class FAIR_greedy(GreedyReranker):
     (benchmarks/rerank.md). Queries without a target keep their order.
     """
 
-    reference = "fair-2021, Algorithm 1"
+    reference = "Gao, Ge and Shah 2021 (fair-2021), Algorithm 1"
     epsilon: float = parameter(0.0, number(0, 1), "how often fairness alone decides")
     smoothing: float = parameter(1.0, number(0), "added to the divergence that the gain is divided by")
     seed: int = parameter(0, integer(0), "of the random choices")
@@ -80,7 +80,7 @@ class Ideal_alpha_nDCG(GreedyReranker):
     list's own documents.
     """
 
-    reference = "Clarke et al. 2008, SIGIR; fair-2021 (IDCG)"
+    reference = "Clarke et al. 2008, SIGIR; Gao, Ge and Shah 2021 (fair-2021), IDCG"
     missing: str = parameter(
         "none",
         choice("none", "uniform", "error"),

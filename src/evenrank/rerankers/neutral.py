@@ -19,7 +19,9 @@ class Neutral(Reranker):
     ``band=10`` sorts ranks 1 to 10, 11 to 20, and so on; 1 changes nothing, None sorts the whole list.
     """
 
-    reference = "nfairc-advbert-2021, Eq. 2 (neutrality), as a sorting key"
+    reference = (
+        "Rekabsaz, Kopeinik and Schedl 2021 (nfairc-advbert-2021), Eq. 2 (neutrality), as a sorting key"
+    )
 
     band: int | None = parameter(10, integer(1, optional=True), "ranks in a band; None: all of them")
     tau: int = parameter(1, integer(0), "a document with at most so many group words is neutral")

@@ -21,7 +21,7 @@ class Oracle(Reranker):
     systems, so the paper must have done this.
     """
 
-    reference = "nfairc-advbert-2021, Section 4"
+    reference = "Rekabsaz, Kopeinik and Schedl 2021 (nfairc-advbert-2021), Section 4"
 
     insert: bool = parameter(False, flag(), "also put relevant documents into the list that it lacks")
 

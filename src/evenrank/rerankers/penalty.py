@@ -23,7 +23,9 @@ class Penalty(Reranker):
     judge it by words that it never saw.
     """
 
-    reference = "nfairc-advbert-2021, Eq. 2 (neutrality), taken off the score"
+    reference = (
+        "Rekabsaz, Kopeinik and Schedl 2021 (nfairc-advbert-2021), Eq. 2 (neutrality), taken off the score"
+    )
     uses_scores = True
 
     lam: float = parameter(1.0, number(0), "what a document without any neutrality loses")

@@ -24,7 +24,7 @@ class SortBy(Reranker):
     name of a table that has one column. A document whose number is not a number has none.
     """
 
-    reference = "gfr-2022, Section 6 (Rating)"
+    reference = "Sakai, Kim and Kang 2022 (gfr-2022), Section 6 (Rating)"
 
     field: str | None = parameter(None, text(optional=True), "'table.column'; None: there is only one")
     ascending: bool = parameter(False, flag(), "the smallest value first")

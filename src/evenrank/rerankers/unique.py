@@ -24,7 +24,7 @@ class Unique(GroupReranker):
     A document without a value is one of its own, as a shop that belongs to no chain.
     """
 
-    reference = "gfr-2022, Section 6 (Base-UC)"
+    reference = "Sakai, Kim and Kang 2022 (gfr-2022), Section 6 (Base-UC)"
     shortens = True
 
     missing: str = parameter(

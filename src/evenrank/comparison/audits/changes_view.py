@@ -16,7 +16,10 @@ OVER_ITS_OWN = "†"
 
 
 @declare_view(
-    "changes", "a measure and how it changes on a second corpus (nfairc-advbert-2021, Table 2)", "", "over"
+    "changes",
+    "a measure and how it changes on a second corpus (Rekabsaz et al. 2021, Table 2)",
+    "",
+    "over",
 )
 def changes_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...]:
     """Corpora come in pairs: ``dl19`` and ``dl19+qrels`` have a column for the value and one for its change.

@@ -29,7 +29,7 @@ class DomainColumn(NamedTuple):
     records: list[dict[str, Any]]
 
 
-@declare_view("domains", "one measure by domain of queries (pair-duo-2024, Table 5)", "")
+@declare_view("domains", "one measure by domain of queries (Ziems et al. 2024, Table 5)", "")
 def domains_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...]:
     """Domains of one query are left out and named; those of fewer than five have no interval."""
     audited.need_domains("domains")

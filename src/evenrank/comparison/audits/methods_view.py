@@ -18,7 +18,7 @@ DECIMALS = 4
 
 
 @declare_view(
-    "methods", "measures by method and set of queries, with r of two measures (texfair-2024, Table 1)", "",
+    "methods", "measures by method and set of queries, with r of two (Abolghasemi et al. 2024, Table 1)", "",
     test="t,bonferroni,0.05",
 )  # fmt: skip
 def methods_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...]:

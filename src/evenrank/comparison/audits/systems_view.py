@@ -18,7 +18,10 @@ from evenrank.scores.names import arrow
 from evenrank.tables import Column, Table
 
 
-@declare_view("systems", "every measure of every system, by class and corpus (pair-duo-2024, Table 4)")
+@declare_view(
+    "systems",
+    "every measure of every system, by class and corpus (Ziems et al. 2024, Table 4)",
+)
 def systems_view(audited: Audited, settings: Mapping[str, str]) -> tuple[Table, ...]:
     """A column for each measure of each corpus; cells that do not apply say why."""
     footnotes = Footnotes()
