@@ -5,7 +5,7 @@ from __future__ import annotations
 import oracles
 import pytest
 
-from evenrank import all_measures
+from evenrank import Lexicon, ParameterError, WordCounts, all_measures
 from evenrank.testing import check_measure
 
 
@@ -89,3 +89,21 @@ def test_depending_on_ids_is_caught(monkeypatch) -> None:
     monkeypatch.setattr(cls, "contributions", first)
     with pytest.raises(AssertionError, match="depends on what documents are called"):
         check_measure("I_rec")
+
+
+def test_a_name_that_only_the_evidence_knows_is_told(monkeypatch) -> None:
+    """What is there stands in the error: the columns of evidence, and how a check gets any."""
+
+    def words(documents, generator):
+        lexicon = Lexicon.build("sides", {"left": ["l"], "right": ["r"]})
+        yield WordCounts.build(
+            documents, [9] * len(documents), generator.integers(0, 3, (len(documents), 2)), lexicon
+        )
+
+    with pytest.raises(ParameterError, match="needs words: pass evidence="):
+        check_measure("FaiRR@5", cases=1)
+    measure = all_measures()["FaiRR"]
+    for name, told in (("words.count", "'words.counts'"), ("word.counts", "words")):
+        monkeypatch.setattr(measure, "compute", lambda self, evidence, name=name: evidence.ranked[name])
+        with pytest.raises(ParameterError, match=rf"'{name}' .*{told}"):
+            check_measure("FaiRR@5", evidence=words, cases=1)

@@ -29,8 +29,12 @@ def _take(column: Column, rows: Int64s) -> Array:
 
 def _column(gathered: Mapping[str, Gathered], name: str) -> Column:
     evidence, _, column = name.partition(".")
-    if evidence not in gathered or column not in gathered[evidence].columns:
-        raise ParameterError(f"{name!r} was not gathered: a measure names what it reads in its needs")
+    if evidence not in gathered:
+        there = f" (there: {', '.join(gathered)})" if gathered else ""
+        raise ParameterError(f"{name!r} was not gathered: a measure names what it reads in its needs{there}")
+    if column not in gathered[evidence].columns:
+        names = [f"{evidence}.{own}" if own else evidence for own in gathered[evidence].columns]
+        raise ParameterError(f"{name!r} is not in this evidence; it has {', '.join(map(repr, names))}")
     return gathered[evidence].columns[column]
 
 

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from evenrank.data.run import Run
+from evenrank.errors import ParameterError
+from evenrank.evidence.align import OF_THE_RUN
 from evenrank.grammar import REGISTRY
 from evenrank.measures import Measure, parse_measure
+from evenrank.measures.base import JUDGEMENTS
 from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.testing.cases import Case, EvidenceFactory, random_case
 
@@ -39,6 +42,12 @@ def check_measure(
     """
     measure = parse_measure(measure)
     _check_declaration(measure)
+    further = {need.partition(".")[2] for need in measure.needs} - JUDGEMENTS - OF_THE_RUN
+    if further and evidence is None:
+        raise ParameterError(
+            f"{measure!r} needs {', '.join(sorted(further))}: pass evidence=, a function of document ids and "
+            "a generator that gives such sources, as read_groups, scan and DocumentTable make them"
+        )
     for seed in range(cases):
         case = random_case(seed, evidence)
         block = case.evaluate(measure)
