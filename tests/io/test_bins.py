@@ -179,3 +179,13 @@ def test_audits_and_the_project_file_take_bins(
     low, high = verdict.groups
     assert low.documents == high.documents == 40
     assert (low.share, high.share) == pytest.approx((1.0, 0.0))
+
+
+def test_a_first_number_that_is_bad_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("document,price\nd1,n/a\nd2,5\nd3,7\n")
+    with pytest.raises(DataError, match=r"p\.csv:2: document 'd1': .*'n/a'"):
+        read_groups(path, "price", bins=2)
+    path.write_text('document,price\n"d1,5\nd2,12\n')
+    with pytest.raises(DataError, match=r"p\.csv:2: "):
+        read_groups(path, "price", bins=2)

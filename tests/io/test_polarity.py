@@ -108,3 +108,10 @@ def test_metadata_of_another_hand_is_no_crash(tmp_path: Path) -> None:
         pyarrow.parquet.write_table(table.replace_schema_metadata({"evenrank.polarity": text}), path)
         with pytest.raises(DataError, match=r"p\.parquet: .*metadata"):
             er.read_polarity(path)
+
+
+def test_dictionaries_of_several_axes_and_of_queries_that_are_numbers() -> None:
+    by_query = er.read_polarity({"q": {"a": [0.5, 0.1], "b": [-0.5, 0.2]}})
+    assert (by_query.query_ids, by_query.scores.tolist()) == (("q",), [[0.5, 0.1], [-0.5, 0.2]])
+    assert er.read_polarity({"a": [0.5, 0.1], "b": (-0.5, 0.2)}).scores.shape == (2, 2)
+    assert er.read_polarity({1: {"a": 0.5, "b": -0.5}}).query_ids == ("1",)

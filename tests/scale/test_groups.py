@@ -75,6 +75,16 @@ def test_a_share_is_that_of_the_words(tmp_path: Path) -> None:
     assert read_groups(tmp_path / "g.parquet", "side", target="collection").attribute.target == "collection"
 
 
+def test_shares_that_somebody_changed_are_refused(tmp_path: Path) -> None:
+    source = write(tmp_path / "c.tsv", [("a", "He and she and you"), ("c", "you")])
+    derive(source, tmp_path / "g.parquet")
+    table = pq.read_table(tmp_path / "g.parquet")
+    changed = table.set_column(1, table.schema.field(1), pa.array([1.0] * len(table)))
+    pq.write_table(changed, tmp_path / "g.parquet")
+    with pytest.raises(DataError, match=r"g\.parquet: document 'a': .*1\.66667"):
+        read_groups(tmp_path / "g.parquet", "side").shares.dense(np.arange(2))
+
+
 def test_weights_of_words_count(tmp_path: Path) -> None:
     source = write(tmp_path / "c.tsv", documents(300))
     derive_groups(source, tmp_path / "g.parquet", WEIGHTED)

@@ -118,12 +118,14 @@ def check_locale(arguments: Sequence[str]) -> None:
 
 
 def say_warnings() -> None:
-    """Show our own warnings as messages. Holds until the enclosing ``catch_warnings`` ends."""
-    usual = warnings.showwarning
+    """Show our own warnings as messages, each once. Holds until the enclosing ``catch_warnings`` ends."""
+    usual, told = warnings.showwarning, set[str]()
 
     def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         if issubclass(category, EvenrankWarning):
-            say(f"warning: {message}")
+            if str(message) not in told:  # the beginning of a file may be read more than once
+                say(f"warning: {message}")
+            told.add(str(message))
         else:
             usual(message, category, *place, **more)
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.arrays import Floats, UInt64s, values_of
+from evenrank.data.attribute import SHARE_TOLERANCE
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
@@ -91,7 +92,12 @@ class StoredGroups:
         shares = np.empty((len(table), len(self.groups)))
         for code, group in enumerate(self.groups):
             shares[:, code] = values_of(table.column(group))
-        return DerivedGroups(as_strings(table.column(ID)), shares / shares.sum(axis=1, keepdims=True))
+        ids, sums = as_strings(table.column(ID)), shares.sum(axis=1)
+        wrong = np.flatnonzero((np.abs(sums - 1) > SHARE_TOLERANCE) | (shares < 0).any(axis=1))
+        if len(wrong):
+            document, found = ids[int(wrong[0])].as_py(), sums[wrong[0]]
+            raise DataError(f"{self.path}: document {document!r}: its shares sum to {found:g}, not to 1")
+        return DerivedGroups(ids, shares / sums[:, None])
 
 
 def groups_schema(lexicon: Lexicon, tokenizer: str, minimum: int, source: str | None) -> pa.Schema:

@@ -38,6 +38,10 @@ def read_polarity(
     """
     if isinstance(source, Polarity):
         return source
+    if isinstance(source, Mapping) and (rows := _rows_of_axes(source)):
+        queries, documents, scores = zip(*rows, strict=True)
+        by_query = None if None in queries else list(queries)
+        return Polarity.build(list(documents), list(scores), queries=by_query)
     mapping = ("query", "document", "score")
     table = the_table(source, "scores", name="polarity", format=format, mapping=mapping)
     return _of_table(table, columns, _about(table.metadata.get(_KEY), table.name))
@@ -72,6 +76,17 @@ def read_labelled_polarity(
         queries=None if queries is None else queries[labels.query_codes[listed]].tolist(),
         oriented=True,
     )
+
+
+def _rows_of_axes(source: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
+    """The rows of ``{document: [score, score, ..]}``, or of such by query; none of any other dictionary."""
+    rows = []
+    for key, inner in source.items():
+        own = inner.items() if isinstance(inner, Mapping) else [(key, inner)]
+        rows += [(key if isinstance(inner, Mapping) else None, document, score) for document, score in own]
+    one_for_each = {len(score) if isinstance(score, (list, tuple, np.ndarray)) else 0 for *_, score in rows}
+    is_columns = rows and all(query is None for query, *_ in rows) and "document" in source
+    return [] if one_for_each & {0} or is_columns else rows
 
 
 def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mapping[str, Any]) -> Polarity:

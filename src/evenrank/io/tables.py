@@ -88,7 +88,8 @@ def the_table(
         return source
     if isinstance(source, Mapping) and mapping:
         listed = all(isinstance(inner, Sized) and not isinstance(inner, str) for inner in source.values())
-        if not listed or not candidates(list(source), mapping[0]) or _of_mappings(source):
+        names = [key for key in source if isinstance(key, str)]
+        if not listed or not candidates(names, mapping[0]) or _of_mappings(source):
             return mapping_table(source, mapping, name)
         source = pa.table(dict(source))
     table, file = as_table(source, name), as_source(source)

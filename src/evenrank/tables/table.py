@@ -109,11 +109,9 @@ class Table:
         below = self._below(legend=color, intervals=whole)
         below = below if whole else (NO_INTERVALS, *below)
         cells = self._cells(replace(TEXT, intervals=whole))
-        if width is None:
-            columns, sizes = list(self.columns), terminal.column_sizes(cells)
-            blocks = [list(range(len(sizes)))]
-        else:
-            columns, sizes = terminal.fitted(self.columns, cells, limit)
+        columns, sizes = terminal.fitted(self.columns, cells, limit, names_wrap=width is not None)
+        blocks = [list(range(len(sizes)))]
+        if width is not None:
             blocks = terminal.blocks_of(columns, sizes, limit)
             if max(terminal.total_width([sizes[place] for place in one]) for one in blocks) > limit:
                 below = (TOO_WIDE, *below)

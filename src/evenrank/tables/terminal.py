@@ -50,11 +50,13 @@ def spare_width(columns: Sequence[Column], sizes: Sequence[int]) -> int:
     return sum(max(0, size - _LEAST) for size in flexible)
 
 
-def fitted(columns: Sequence[Column], cells: Cells, width: int) -> tuple[list[Column], list[int]]:
+def fitted(
+    columns: Sequence[Column], cells: Cells, width: int, *, names_wrap: bool = True
+) -> tuple[list[Column], list[int]]:
     """The columns and their sizes: text that may be cut is, and no word is broken where text wraps. Names of
-    rows wrap, too, where no other column would fit beside them."""
+    rows wrap, too, where no other column would fit beside them, unless ``names_wrap`` is False."""
     columns, sizes = list(columns), column_sizes(cells)
-    names = _naming_columns(columns)
+    names = _naming_columns(columns) if names_wrap else 0
 
     def over_beside_names() -> int:
         return total_width([*sizes[:names], max(sizes[names:], default=0)]) - width

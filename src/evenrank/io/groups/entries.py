@@ -15,7 +15,7 @@ from evenrank.arrays import Bools, Floats, Int64s, values_of
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
-from evenrank.io.cells import described, id_cells, is_missing, one_array, query_cells, score_cells
+from evenrank.io.cells import described, id_cells, is_missing, is_number, one_array, query_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
 from evenrank.io.groups.bins import CURE, Bins, binned
 from evenrank.io.groups.hints import NO_HEADER, elsewhere, holds_numbers, shares_as_labels
@@ -172,11 +172,15 @@ def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: B
             f"{table.name}: no column of numbers for {name!r}; the columns found are {listed(table.names)}: "
             "name it with column=... (in the shell FILE:column=NAME)"
         )
+    table.report.check()
     cells = table.column(column)
-    if not holds_numbers(cells, text=table.text):
+    first = cells[:PROBLEMS_SHOWN]
+    if not any(
+        is_number(str(cell)) for cell in (first.to_pylist() if hasattr(first, "to_pylist") else first)
+    ):
         raise DataError(
-            f"{table.name}: {called!r} does not begin with a number, and bins= makes groups of numbers: give "
-            "it to columns of numbers alone (in the shell --groups seller --groups price:bins=4)"
+            f"{table.name}: {called!r} has no numbers, and bins= makes groups of numbers: give it to columns "
+            "of numbers alone (in the shell --groups seller --groups price:bins=4)"
         )
     numbers, missing = _numbers(cells, table.report, called, text=table.text)
     table.report.check()
