@@ -136,9 +136,9 @@ def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
             f"{listed(found['value'])}: say which, column={found['value'][0]!r} (in the shell "
             f"FILE:column={found['value'][0]})"
         )
-    advice = (
-        " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME); " + NO_HEADER
-    )
+    advice = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
+    if table.text:  # cells of lines, of which the first may be no header
+        advice += f"; {NO_HEADER}"
     roles = [role for role, there in wanted.items() if there]
     return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
 
