@@ -45,6 +45,8 @@ def test_groups_of_any_kind_give_the_same_values() -> None:
     by_hand = er.read_groups("groups.csv", "author")
     expected = er.evaluate("bm25.trec", AWRF, groups=by_hand)[AWRF]
     assert isinstance(expected, float)
+    renamed = er.Inputs.of("bm25.trec", groups={"writer": by_hand}).groups[0]
+    assert renamed.attribute.name == "writer"
     shapes: list[Any] = [
         frame, pl.DataFrame(frame.to_dict("list")), {"author": "groups.csv"}, {"author": groups()},
         {"author": dict(zip(frame["document"], frame["author"], strict=True))}, {"author": by_hand},
@@ -181,12 +183,25 @@ def test_audit_and_report_take_what_is_in_memory(tmp_path: Path) -> None:
     of_memory = er.audit(run, tmp_path / "a", groups=frame, target="catalogue", queries={"occ-1": "text"})
     of_files = er.audit("bm25.trec", tmp_path / "b", groups="author=groups.csv", target="catalogue")
     assert [one.attribute for one in of_memory.verdicts] == ["author"]
-    assert len(of_memory.inputs.queries or ()) <= 1
+    assert of_memory.inputs.queries == ("occ-1",)
     all_queries = er.audit([run], tmp_path / "c", groups=frame, target={"author": "catalogue"})
     assert [g.share for g in all_queries.verdicts[0].groups] == [g.share for g in of_files.verdicts[0].groups]
     assert [g.decision for g in all_queries.verdicts[0].groups] == [
         g.decision for g in of_files.verdicts[0].groups
     ]
+    texts = frame.assign(text="some words")
+    texts.to_csv("texts.csv", index=False)
+    of_fields = er.audit("bm25.trec", tmp_path / "d", groups="author", documents=texts)
+    by_field = er.audit("bm25.trec", tmp_path / "e", groups="author", documents="texts.csv")
+    (shares,) = {tuple(g.share for g in one.verdicts[0].groups) for one in (of_fields, by_field)}
+    assert len(shares) == 2
+    given = er.audit(run, tmp_path / "f", groups=frame, target={"author": {"freelance": 0.3, "staff": 0.7}})
+    assert [round(g.target, 4) for g in given.verdicts[0].groups] == [0.3, 0.7]
+    for two in ([run, run], [run, "bm25.trec"]):
+        with pytest.raises(ParameterError, match="'bm25'"):
+            er.audit(two, tmp_path / "g", groups=frame)
+    with pytest.raises(ParameterError, match="qrels="):
+        er.report(er.evaluate(run, "RR", qrels="qrels.txt"), tmp_path / "r.html", qrels="qrels.txt")
     of_files.report(tmp_path / "copy.html")
     assert (tmp_path / "copy.html").read_bytes() == (of_files.folder / "report.html").read_bytes()
     er.report(["bm25.trec", "fairer.trec"], tmp_path / "r.html", "nDCG@10", qrels="qrels.txt", groups=frame)

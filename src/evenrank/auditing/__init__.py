@@ -15,11 +15,14 @@ from evenrank.auditing.gating import gate as gate
 from evenrank.auditing.making import Audit, AuditRequest, make_audit
 from evenrank.auditing.sources import EngineSource
 from evenrank.auditing.summary import AuditSummary as AuditSummary
+from evenrank.data.run import Run
+from evenrank.data.runset import RunSet
 from evenrank.inputs.any_groups import as_groups
-from evenrank.inputs.coerce import named_runs
+from evenrank.inputs.coerce import apart, named_runs
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import DOCUMENTS, QRELS, RUN
 from evenrank.inputs.group_options import groups_of, target_of
+from evenrank.verdict.targets import TARGETS, WhichTarget
 
 __all__ = ["audit", "gate"]
 
@@ -50,20 +53,25 @@ def audit(
     from evenrank.engines import is_engine
 
     files, engines, held = [], [], dict[str, Any]()
+    runs: dict[str, Run | RunSet] = {}
     for one in list(sources) if isinstance(sources, (list, tuple)) else [sources]:
         if is_engine(one):
             engines.append(EngineSource(one))
-        elif isinstance(one, (str, PathLike)):
+        elif _is_path(one):
             files.append(RUN.parse(fspath(one)))
         else:
-            held.setdefault("runs", {}).update(named_runs(one))
+            runs = apart(runs, named_runs(one))
     texts = [groups] if isinstance(groups, str) else groups
-    if not isinstance(texts, (list, tuple)) or not all(map(_is_written, texts)):
+    is_written = isinstance(texts, (list, tuple)) and all(map(_is_written, texts))
+    if not is_written or (texts and documents is not None and not _is_path(documents)):
         held["groups"], texts = as_groups(groups, documents), []
-    aims = [target] if isinstance(target, str) else [] if isinstance(target, Mapping) else list(target)
+    kind: WhichTarget = None
+    aims = [target] if isinstance(target, str) else list(target)
     if isinstance(target, Mapping):
-        held["target"] = target
-    kind = aims[0] if len(aims) == 1 and "=" not in aims[0] else None
+        kind, aims = {name: one for name, one in target.items() if one in TARGETS}, []
+        held["target"] = {name: one for name, one in target.items() if name not in kind} or None
+    elif len(aims) == 1 and "=" not in aims[0]:
+        kind, aims = aims[0], []
     paths = {"qrels": qrels, "queries": queries, "documents": documents, "words": words}
     held |= {name: one for name, one in paths.items() if one is not None and not _is_path(one)}
     files_named = {name: fspath(one) for name, one in paths.items() if _is_path(one)}
@@ -71,12 +79,14 @@ def audit(
         runs=tuple(files),
         qrels=(QRELS.parse(files_named["qrels"]),) if "qrels" in files_named else (),
         groups=tuple(option for text in texts for option in groups_of(text)),
-        targets=() if kind is not None else tuple(map(target_of, aims)),
+        targets=tuple(map(target_of, aims)),
         queries=files_named.get("queries"),
         documents=DOCUMENTS.parse(files_named["documents"]) if "documents" in files_named else None,
         words=files_named.get("words"),
         lexicon=lexicon,
     )
+    if runs:
+        held["runs"] = runs
     request = AuditRequest(known, tuple(engines), kind, depth, cutoff, keep_texts, held=held)
     return make_audit(request, output, now=now)
 

@@ -10,6 +10,7 @@ from evenrank.auditing.sources import AskedEngine, documents_of
 from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.inputs import Inputs
+from evenrank.inputs.coerce import apart
 from evenrank.inputs.description import Description
 from evenrank.inputs.found_files import group_fields, group_fields_of
 from evenrank.inputs.group_options import DOCUMENTS, GroupsOption, groups_of, memberships
@@ -59,7 +60,7 @@ def read_known(known: Description, held: Mapping[str, Any], *, engines: bool) ->
     )
     inputs, further = description.read(), dict(held)
     if runs := further.pop("runs", None):
-        inputs = inputs.with_runs({**inputs.runs, **runs})
+        inputs = inputs.with_runs(apart(inputs.runs, runs))
     queries = further.pop("queries", None)
     if queries is not None and not engines:
         further |= _queries_of_runs(queries, inputs)

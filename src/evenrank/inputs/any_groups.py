@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def _named(name: str, source: Any) -> Membership:
     from evenrank.io.groups import read_groups
 
     if isinstance(source, Membership):
-        return source
+        return replace(source, attribute=replace(source.attribute, name=name))
     if source is None or (isinstance(source, str) and not Path(source).exists()):
         raise InputTypeError(
             f"groups= is a dict of attributes, as {{'gender': {{document: value}}}} or {{'gender': "
@@ -112,7 +113,9 @@ def with_target(groups: Sequence[Membership], target: Any) -> tuple[Membership, 
         raise ParameterError("target= is the share that each group should get: pass groups= too")
     if isinstance(target, str) and "=" in target:
         option = target_of(target)
-        if option.name not in names or option.averaged:
+        if option.averaged:
+            raise ParameterError(f"target={target!r}: in Python averaged_targets makes such a target")
+        if option.name not in names:
             raise ParameterError(f"target={target!r}: there are groups of {', '.join(names)}")
         return with_target(groups, {option.name: option.path or option.target})
     if isinstance(target, PathLike) or (isinstance(target, str) and Path(target).is_file()):

@@ -37,13 +37,10 @@ def named_runs(run: Any) -> dict[str, Run | RunSet]:
     if isinstance(run, (Run, RunSet)):
         return {run.name: run}
     if isinstance(run, (list, tuple)) and run and all(map(_has_a_name, run)):
-        runs = [one if isinstance(one, (Run, RunSet)) else read_run(one) for one in run]
-        names = [one.name for one in runs]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ParameterError(
-                f"two runs are called {twice[0]!r}: name them, as {{'{twice[0]}': run, 'other': run}}"
-            )
-        return dict(zip(names, runs, strict=True))
+        runs: dict[str, Run | RunSet] = {}
+        for one in run:
+            runs = apart(runs, named_runs(one))
+        return runs
     if (
         isinstance(run, Mapping)
         and run
@@ -55,6 +52,14 @@ def named_runs(run: Any) -> dict[str, Run | RunSet]:
         }
     read = read_run(run)
     return {read.name: read}
+
+
+def apart(some: Mapping[str, Run | RunSet], others: Mapping[str, Run | RunSet]) -> dict[str, Run | RunSet]:
+    """All of these runs. Two of one name would be taken for one."""
+    if twice := some.keys() & others.keys():
+        name = min(twice)
+        raise ParameterError(f"two runs are called {name!r}: name them, as {{{name!r}: run, 'other': run}}")
+    return {**some, **others}
 
 
 def _has_a_name(run: Any) -> bool:

@@ -206,13 +206,13 @@ def _background(given: Any) -> Any:
     """A path or a table is read: a run, or a list of document ids; anything else is settled with the
     measures."""
     is_file = isinstance(given, PathLike) or (isinstance(given, str) and Path(given).is_file())
-    if not is_file:
-        from evenrank.io import read_run
-
-        is_run = isinstance(given, Mapping) or hasattr(given, "columns") or hasattr(given, "column_names")
-        return read_run(given) if is_run else given
-    from evenrank.inputs.id_lists import lists_ids, read_ids
     from evenrank.io import read_run
+
+    if not is_file:
+        from evenrank.io.tables import as_table
+
+        return read_run(given) if isinstance(given, Mapping) or as_table(given) is not None else given
+    from evenrank.inputs.id_lists import lists_ids, read_ids
     from evenrank.io.source import guess_format
 
     path = fspath(given)

@@ -74,7 +74,7 @@ def name_of(source: Any, what: str) -> str:
     """What to call a source in a message."""
     if isinstance(source, DocumentsFile):
         return source.path
-    file = as_source(source) if source else None
+    file = None if isinstance(source, str) and not source else as_source(source)
     return what if file is None else file.name
 
 

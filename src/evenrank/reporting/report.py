@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
+from evenrank.errors import ParameterError
 from evenrank.inputs import Inputs, Known
 from evenrank.reporting.page import write_report
 from evenrank.scores import Scores
@@ -35,7 +36,9 @@ def report(
     measure ``sort_by``, for the run ``system``. ``urls`` are those of documents by id, ``readable`` is how
     many queries show documents where scripts are off.
     """
-    source = run if isinstance(run, Scores) and not known else Inputs.of(run, **known)
+    if isinstance(run, Scores) and known:
+        raise ParameterError(f"Scores are shown as they are: leave out {next(iter(known))}=, or pass runs")
+    source = run if isinstance(run, Scores) else Inputs.of(run, **known)
     write_report(
         output, source, measures=measures, title=title, measure=sort_by, system=system, cutoffs=cutoffs,
         lexicon=lexicon, urls=urls, readable=readable,
