@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -169,18 +170,25 @@ def test_gate_in_python_is_the_command(evenrank: Evenrank) -> None:
     for run, code in (("bm25.trec", 3), ("fairer.trec", 0)):
         held = er.gate(run, limit.format(0.45), groups={"author": "groups.csv"})
         assert held.failed == bool(code)
-        assert evenrank("gate", run, "--project", "gate.toml").code == code
+        done = evenrank("gate", run, "--project", "gate.toml", "--format", "jsonl")
+        assert done.code == code
+        row = json.loads(done.out.splitlines()[0])
+        assert (row["low"], row["high"]) == (held.verdicts[0].low, held.verdicts[0].high)
     rules = {"measures": {"nDCG@10": {"allowed": 0.0}}}
     by_file = er.gate("fairer.trec", rules, baseline="bm25.trec", qrels="qrels.txt")
     by_name = er.gate(["fairer.trec", "bm25.trec"], rules, baseline="bm25", qrels="qrels.txt")
     assert by_file.verdicts == by_name.verdicts
+    namesake = er.read_run(er.read_run("bm25.trec").to_dict(), name="fairer")
+    assert er.gate("fairer.trec", rules, baseline=namesake, qrels="qrels.txt").verdicts == by_file.verdicts
     with pytest.raises(ParameterError, match="fairer"):
         er.gate(["fairer.trec", "bm25.trec"], rules, qrels="qrels.txt")
 
 
 def test_audit_and_report_take_what_is_in_memory(tmp_path: Path) -> None:
     run, frame = er.read_run("bm25.trec"), groups()[["document", "author"]]
-    of_memory = er.audit(run, tmp_path / "a", groups=frame, target="catalogue", queries={"occ-1": "text"})
+    of_memory = er.audit(
+        run, tmp_path / "a", groups=frame, target="catalogue", queries={"occ-1": "text", "nowhere": "text"}
+    )
     of_files = er.audit("bm25.trec", tmp_path / "b", groups="author=groups.csv", target="catalogue")
     assert [one.attribute for one in of_memory.verdicts] == ["author"]
     assert of_memory.inputs.queries == ("occ-1",)

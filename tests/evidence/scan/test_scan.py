@@ -21,6 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evenrank import DataError, EvenrankWarning, Lexicon, ParameterError, read_counts, scan
+from evenrank.cli import main
 from evenrank.errors import InputTypeError
 from evenrank.evidence.scan import scan_file
 
@@ -298,3 +299,23 @@ def test_a_file_is_used_only_with_what_it_was_counted_with(tmp_path: Path) -> No
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match="is not a sound Parquet file"):
         read_counts(path)
+
+
+def test_small_control_characters_are_letters_of_a_line(tmp_path: Path) -> None:
+    """In a text of TSV they are neither a tab nor the end of the line."""
+    lines = ["d1\tmy \x01mother\x08 and\x02", "d2\tshe\x00\x01he", "d3\tnothing"]
+    (tmp_path / "c.tsv").write_bytes("\n".join(lines).encode())
+    pairs = [tuple(line.split("\t", 1)) for line in lines]
+    found, plain = scan(tmp_path / "c.tsv", "gender-en"), scan(pairs, "gender-en")
+    assert found.doc_ids.to_pylist() == ["d1", "d2", "d3"]
+    assert (found.counts.tolist(), found.lengths.tolist()) == (plain.counts.tolist(), plain.lengths.tolist())
+    (tmp_path / "c.tsv").write_bytes(b"d1\tshe\nd\x012\the\n")
+    with pytest.raises(DataError, match=r"c\.tsv:2: .*0x01"):
+        scan(tmp_path / "c.tsv", "gender-en")
+
+
+def test_a_mark_that_is_read_twice_is_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.jsonl").write_bytes(b'\xef\xbb\xbf{"id":"a","text":"she"}\n{"id":"b","text":"he"}\n')
+    command = ["scan", str(tmp_path / "c.jsonl"), "--lexicon", "gender-en", "-o", str(tmp_path / "c.parquet")]
+    assert main(command) == 0
+    assert capfd.readouterr().err.count("byte order mark") == 1
