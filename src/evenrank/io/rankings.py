@@ -25,17 +25,8 @@ from evenrank.io.run_record import READS_JUDGEMENTS, read_record
 from evenrank.io.source import as_source, check_format, format_names
 from evenrank.io.table_files import NamedTable, open_table
 from evenrank.io.tables import Role, as_table, read_roles
-from evenrank.io.trec import (
-    BY_INTENT,
-    DIVERSITY,
-    NTCIR_QRELS,
-    QRELS,
-    RUN,
-    Columns,
-    Layout,
-    contradictions,
-    read_trec,
-)
+from evenrank.io.trec import BY_INTENT, Columns, contradictions, read_trec
+from evenrank.io.trec_fields import DIVERSITY, NTCIR_QRELS, QRELS, RUN, Layout
 from evenrank.io.written import TIES_KEY
 
 NTCIR = "ntcir"
