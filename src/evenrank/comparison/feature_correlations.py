@@ -75,7 +75,7 @@ def _places(membership: Membership, pairs: Pairs) -> Floats:
 
 
 def _columns(table: DocumentTable, pairs: Pairs) -> Iterable[tuple[str, Floats]]:
-    if table.row_queries is not None:
+    if table.query_ids is not None:
         raise ParameterError(
             f"{table.name!r} depends on the query: a feature of documents has one value for all"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,15 +14,15 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
-from evenrank.data.lookup import PairRows, first_of_pairs
-from evenrank.data.qrels import Qrels, as_grades, fingerprint_columns, rows_of_queries
+from evenrank.data.lookup import first_of_pairs
+from evenrank.data.qrels import JudgedQueries, Qrels, as_grades, fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
-from evenrank.ids import IdPlaces, StringRows, as_ids, encode_first_seen, positions, take
+from evenrank.ids import StringRows, as_ids, encode_first_seen, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiversityQrels(PairRows):
+class DiversityQrels(JudgedQueries):
     """Judgements by intent: ``topic intent document grade``. A query knows its own intents only.
 
     Documents of a query stand by id, descending; ``grades`` has one entry for each judged intent.
@@ -106,18 +106,6 @@ class DiversityQrels(PairRows):
         return replace(self, probabilities=chances)
 
     @cached_property
-    def query_places(self) -> IdPlaces:
-        return IdPlaces(self.query_ids)
-
-    @cached_property
-    def query_positions(self) -> dict[str, int]:
-        return positions(self.query_ids)
-
-    @property
-    def query_codes(self) -> Int64s:  # type: ignore[override]
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
-
-    @cached_property
     def fingerprint(self) -> str:
         return fingerprint_columns(
             self.query_ids,
@@ -133,21 +121,9 @@ class DiversityQrels(PairRows):
     def max_grade(self) -> int:
         return int(self.grades.values.max(initial=0))
 
-    def __len__(self) -> int:
-        return len(self.query_ids)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.query_ids)
-
-    def __contains__(self, query: object) -> bool:
-        return query in self.query_positions
-
     def __repr__(self) -> str:
         judgements = f"{len(self.grades.values):,} judgements"
         return f"<DiversityQrels: {len(self):,} queries, {judgements}, up to {self.grades.width} intents>"
-
-    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
-        return self.query_places.of(query_ids)
 
     def to_dict(self) -> dict[str, dict[str, dict[str, int]]]:
         """``{query: {intent: {document: grade}}}``."""
@@ -189,7 +165,7 @@ class DiversityQrels(PairRows):
         }
 
     def judged(self, query_ids: Sequence[str]) -> DocumentSets:
-        rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
+        rows, offsets = self.rows_of_queries(query_ids)
         return DocumentSets(
             StringRows(self.doc_ids, rows),
             offsets,

@@ -30,8 +30,49 @@ from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, positions, take, update_digest
 
 
+class JudgedQueries(PairRows):
+    """Judged documents query by query: those of query ``q`` are ``doc_ids[offsets[q]:offsets[q + 1]]``."""
+
+    query_ids: tuple[str, ...]
+    offsets: Int64s  # (Q + 1,)
+
+    @cached_property
+    def query_places(self) -> IdPlaces:
+        return IdPlaces(self.query_ids)
+
+    @cached_property
+    def query_positions(self) -> dict[str, int]:
+        return positions(self.query_ids)
+
+    @property
+    def query_codes(self) -> Int64s:  # type: ignore[override]
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.query_positions
+
+    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
+        """The position of each query here, -1 where it is not judged."""
+        return self.query_places.of(query_ids)
+
+    def rows_of_queries(self, query_ids: Sequence[str]) -> tuple[Int64s, Int64s]:
+        """The rows of these queries one after another, and where each begins; a query may have none."""
+        codes = self.codes_of(query_ids)
+        if not len(self):
+            return np.empty(0, np.int64), np.zeros(len(codes) + 1, np.int64)
+        lengths = np.where(codes >= 0, np.diff(self.offsets)[codes], 0)
+        rows = ragged(self.offsets[:-1][codes], lengths)
+        return rows, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Qrels(PairRows):
+class Qrels(JudgedQueries):
     """Graded judgements in columns: by query, then grade descending, then document id descending.
 
     >>> qrels = Qrels.build(["q1", "q1"], ["a", "b"], [0, 3])
@@ -79,14 +120,6 @@ class Qrels(PairRows):
         return cls(query_ids, offsets, take(doc_ids, order), values[order], source, order.astype(np.int64))
 
     @cached_property
-    def query_places(self) -> IdPlaces:
-        return IdPlaces(self.query_ids)
-
-    @cached_property
-    def query_positions(self) -> dict[str, int]:
-        return positions(self.query_ids)
-
-    @cached_property
     def max_grade(self) -> int | float:
         largest: int | float = self.grades.max(initial=0).item()
         return largest
@@ -96,22 +129,9 @@ class Qrels(PairRows):
         """Whether all grades are whole numbers."""
         return self.grades.dtype.kind != "f"
 
-    @property
-    def query_codes(self) -> Int64s:  # type: ignore[override]
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
-
     @cached_property
     def fingerprint(self) -> str:
         return fingerprint_columns(self.query_ids, self.offsets, self.doc_ids, grades=self.grades)
-
-    def __len__(self) -> int:
-        return len(self.query_ids)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.query_ids)
-
-    def __contains__(self, query: object) -> bool:
-        return query in self.query_positions
 
     def __repr__(self) -> str:
         return (
@@ -145,10 +165,6 @@ class Qrels(PairRows):
             for query, begin, end in spans
         }
 
-    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
-        """The position of each query here, -1 where it is not judged."""
-        return self.query_places.of(query_ids)
-
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades of the pairs; an unjudged document has grade 0 and is not known."""
         return self.gathered(pairs, {"": self.grades.astype(np.float64, copy=False)})
@@ -159,7 +175,7 @@ class Qrels(PairRows):
 
     def judged(self, query_ids: Sequence[str]) -> DocumentSets:
         """Every judged document of the queries, best grade first."""
-        rows, offsets = rows_of_queries(self.offsets, self.codes_of(query_ids))
+        rows, offsets = self.rows_of_queries(query_ids)
         grades = self.grades[rows].astype(np.float64)
         return DocumentSets(
             StringRows(self.doc_ids, rows), offsets, gathered={"relevance": Gathered.complete(grades)}
@@ -180,15 +196,6 @@ def as_grades(grades: Any, source: str, *, fractions: bool = False) -> npt.NDArr
     if problems:
         raise DataError.listing(source, problems)
     return given.astype(np.int64) if whole.all() else given
-
-
-def rows_of_queries(offsets: Int64s, codes: Int64s) -> tuple[Int64s, Int64s]:
-    """The rows of these queries one after another, and where each begins; -1 is a query without rows."""
-    if len(offsets) < 2:
-        return np.empty(0, np.int64), np.zeros(len(codes) + 1, np.int64)
-    lengths = np.where(codes >= 0, np.diff(offsets)[codes], 0)
-    rows = ragged(offsets[:-1][codes], lengths)
-    return rows, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def fingerprint_columns(
