@@ -213,9 +213,9 @@ def test_every_text_is_encoded_once_and_progress_is_told(debate: Debate, bag: En
 def test_texts_that_cannot_be_read(tmp_path: Path, debate: Debate, bag: Encode) -> None:
     with pytest.raises(InputTypeError, match="documents are read from a path"):
         er.polarise(7, encoder=bag)
-    with pytest.raises(InputTypeError, match=r"query 'q': expected \{document: text\}, got list"):
+    with pytest.raises(InputTypeError, match=r"\{query: \{document: text\}\}"):
         er.polarise({"q": ["a"]}, encoder=bag)
-    with pytest.raises(InputTypeError, match="document 'a': a text must be a string, got int"):
+    with pytest.raises(DataError, match="document 'a'.*text"):
         er.polarise({"q": {"a": 1}}, encoder=bag)
     with pytest.raises(DataError, match="no documents"):
         er.polarise({}, encoder=bag)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from evenrank.arrays import Bools, Int64s
 from evenrank.data.lookup import refuse_repeated
 from evenrank.errors import DataError, InputTypeError, ParameterError
-from evenrank.ids import as_strings, encode_first_seen
+from evenrank.ids import encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, query_cells, text_cells
 from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import Role, column_of_roles, the_table
-
-_ACCEPTED = (
-    "a path to a table with the columns query, document, text and perhaps perspective, a pandas, polars or "
-    "Arrow table of these, or a dict {query: {document: text}}"
-)
 
 
 class OfQuery(NamedTuple):
@@ -101,9 +96,10 @@ def read_opinions(
     """
     if isinstance(source, Opinions):
         return source
-    if isinstance(source, Mapping):
-        return _of_mapping(source, with_texts=texts)
-    table = the_table(source, "documents", format=format, usual="jsonl")
+    mapping = ("query", "document", "text") if texts else ("query", "document")
+    table = the_table(source, "documents", format=format, usual="jsonl", mapping=mapping)
+    if table.by_keys and "query" not in table.names:
+        raise InputTypeError("documents: a dictionary of texts must be {query: {document: text}}")
     return _of_table(table, columns, texts)
 
 
@@ -141,46 +137,19 @@ def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, with_texts: 
         cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
         sides = tuple(None if is_missing(cell) or cell == "" else str(cell) for cell in cells)
     report.check()
-    written = None if texts is None else texts.to_pylist()
-    try:
-        return _built(queries.to_pylist(), documents.to_pylist(), written, sides, name)
-    except DataError as error:
-        raise report.relocated(error) from None
-
-
-def _of_mapping(given: Mapping[Any, Any], *, with_texts: bool) -> Opinions:
-    queries, documents, texts = list[str](), list[str](), list[str]()
-    for query, inner in given.items():
-        listed = isinstance(inner, Iterable) and not isinstance(inner, str) and not with_texts
-        if not isinstance(inner, Mapping) and not listed:
-            raise InputTypeError(f"query {query!r}: expected {{document: text}}, got {type(inner).__name__}")
-        for document in inner:
-            queries.append(str(query))
-            documents.append(str(document))
-            if with_texts and not isinstance(inner[document], str):
-                raise InputTypeError(
-                    f"document {document!r}: a text must be a string, got {type(inner[document]).__name__}"
-                )
-            if with_texts:
-                texts.append(inner[document])
-    return _built(queries, documents, texts if with_texts else None, None, "documents")
-
-
-def _built(
-    queries: Sequence[str],
-    documents: Sequence[str],
-    texts: Sequence[str] | None,
-    sides: tuple[str | None, ...] | None,
-    name: str,
-) -> Opinions:
-    if not documents:
+    if not len(documents):
         raise DataError(f"{name}: no documents")
     codes, query_ids = encode_first_seen(queries)
-    refuse_repeated(
-        codes,
-        as_strings(list(documents)),
-        name,
-        lambda row, document: f"document {document!r} is twice in query {queries[row]!r}",
+    try:
+        refuse_repeated(
+            codes,
+            documents,
+            name,
+            lambda row, document: f"document {document!r} is twice in query {query_ids[codes[row]]!r}",
+        )
+    except DataError as error:
+        raise report.relocated(error) from None
+    written = None if texts is None else tuple(texts.to_pylist())
+    return Opinions(
+        query_ids, codes.astype(np.int64), tuple(documents.to_pylist()), written, sides, frame.name
     )
-    written = None if texts is None else tuple(texts)
-    return Opinions(query_ids, codes.astype(np.int64), tuple(documents), written, sides, name)
