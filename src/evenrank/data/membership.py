@@ -11,10 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, check_lengths, in_order, lock, real_numbers, rows_or_zero
+from evenrank.arrays import (
+    Array,
+    Floats,
+    Int64s,
+    UInt64s,
+    check_lengths,
+    in_order,
+    lock,
+    real_numbers,
+    rows_or_zero,
+)
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute, attribute_of
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
-from evenrank.data.lookup import PairRows
+from evenrank.data.lookup import NO_HASHES, PairRows
 from evenrank.data.membership_rows import (
     OWN,
     even_labels,
@@ -242,13 +252,22 @@ class Membership(PairRows):
 
     by_need: ClassVar[bool] = False  # whether rows are read when somebody asks for their documents
 
+    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> Membership:
+        """Groups that list all documents with these hashes of their ids, and perhaps others; None is all. A
+        document has the same row in all of them."""
+        return self
+
+    def rows_of(self, pairs: Pairs) -> Int64s:
+        """The row of each pair, -1 for one that is not listed."""
+        return PairRows.rows_of(self.at_hand(pairs.doc_ids.hashes), pairs)
+
     def shares_at(self, rows: Int64s) -> Sparse:
         """(P, L): what rows that ``rows_of`` gave hold; a row of -1 is empty."""
-        return self.shares.rows(rows)
+        return self.at_hand().shares.rows(rows)
 
     def dense_at(self, rows: Int64s) -> Floats:
         """The same, dense."""
-        return self.shares.dense(rows)
+        return self.at_hand().shares.dense(rows)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Shares (P, L) of the pairs."""
@@ -256,21 +275,22 @@ class Membership(PairRows):
 
     def gather_rows(self, rows: Int64s) -> Gathered:
         """The same for rows that are known already."""
+        own = self.at_hand()
         column: Column
-        if self._places is not None:
-            column = Labels(self._places[rows], self.shares.width)
-        elif self._table is None:
-            column = self.shares.rows(rows)
+        if own._places is not None:
+            column = Labels(own._places[rows], own.shares.width)
+        elif own._table is None:
+            column = own.shares.rows(rows)
         else:
-            column = rows_or_zero(self._table, rows)
+            column = rows_or_zero(own._table, rows)
         return Gathered({"": column}, rows >= 0)
 
     def entries(self, rows: Int64s) -> tuple[Int64s, Int64s, Floats | None]:
         """What the rows hold, value by value: which row, the value, the share; None where all are 1."""
-        listed = np.flatnonzero(rows >= 0)
-        if self._places is not None:
-            return listed, self._places[rows[listed]].astype(np.int64), None
-        found = self.shares.rows(rows[listed])
+        own, listed = self.at_hand(), np.flatnonzero(rows >= 0)
+        if own._places is not None:
+            return listed, own._places[rows[listed]].astype(np.int64), None
+        found = own.shares.rows(rows[listed])
         return np.repeat(listed, np.diff(found.offsets)), found.places, found.values
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
@@ -292,10 +312,11 @@ class Membership(PairRows):
 
     def _collection_shares(self, query_ids: Sequence[str]) -> Floats:
         """(Q, L): the mean share of all documents listed, or of those listed for the query."""
-        count = 1 if self.query_ids is None else len(self.query_ids)
-        owners = np.repeat(self.query_codes, np.diff(self.shares.offsets))
-        mass = np.zeros((count, self.shares.width))
-        np.add.at(mass, (owners, self.shares.places), self.shares.values)
+        mass = self._sizes[None]
+        if self.query_ids is not None:
+            owners = np.repeat(self.query_codes, np.diff(self.shares.offsets))
+            mass = np.zeros((len(self.query_ids), self.shares.width))
+            np.add.at(mass, (owners, self.shares.places), self.shares.values)
         total = mass.sum(axis=1, keepdims=True)
         shares = np.divide(mass, total, out=np.full(mass.shape, np.nan), where=total > 0)
         codes = self.codes_of(query_ids)

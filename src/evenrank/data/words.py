@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 from evenrank.arrays import Array, Floats, Int64s, UInt64s, rows_or_zero
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.lookup import PairIndex
+from evenrank.data.lookup import NO_HASHES, PairIndex
 from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.ids import StringRows, as_strings, update_digest
 
@@ -33,10 +33,10 @@ class WordCounts:
     lengths: npt.NDArray[np.int64]  # (N,)
     counts: npt.NDArray[Any]  # (N, G): tokens, or of a weighted lexicon sums of weights
     lexicon: Lexicon
-    tokenizer: str = "word"
-    terms: Sparse | None = None  # (N, terms)
-    source: str | None = None
-    tokens: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))  # (N,) of any group
+    tokenizer: str
+    terms: Sparse | None  # (N, terms)
+    source: str | None
+    tokens: npt.NDArray[np.int64]  # (N,) of any group
 
     name = "words"
 
@@ -152,7 +152,7 @@ class WordCounts:
     @property
     def has_terms(self) -> bool:
         """Whether the terms were counted one by one."""
-        return self.terms is not None
+        return self.at_hand().terms is not None
 
     def leading_groups(self, minimum: int) -> Int64s:
         """(N,): the group that a document has most words of; where two have as many, or where it has fewer
@@ -172,8 +172,8 @@ class WordCounts:
         rows = np.flatnonzero(self.tokens >= max(1, minimum))
         return self.doc_ids.take(rows), self.counts[rows] / total[rows, None]
 
-    def among(self, hashes: UInt64s) -> WordCounts:
-        """Counts that have all documents with these hashes of their ids, and perhaps others."""
+    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> WordCounts:
+        """Counts that have all documents with these hashes of their ids, and perhaps others; None is all."""
         return self
 
     @cached_property
@@ -209,15 +209,15 @@ class WordCounts:
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` and ``words.tokens`` (P,): all tokens, and those of any
         group; and, if counted, ``words.terms`` (P, terms)."""
-        rows = self._index.locate(None, pairs.doc_ids)
-        known = rows >= 0
+        own = self.at_hand(pairs.doc_ids.hashes)
+        rows = own._index.locate(None, pairs.doc_ids)
         columns: dict[str, Column] = {
             name: rows_or_zero(values, rows).astype(float)
-            for name, values in (("counts", self.counts), ("length", self.lengths), ("tokens", self.tokens))
+            for name, values in (("counts", own.counts), ("length", own.lengths), ("tokens", own.tokens))
         }
-        if self.terms is not None:
-            columns["terms"] = self.terms.rows(rows)
-        return Gathered(columns, known)
+        if own.terms is not None:
+            columns["terms"] = own.terms.rows(rows)
+        return Gathered(columns, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:
         """The target shares, the same for every query: ``words.target`` (Q, G)."""

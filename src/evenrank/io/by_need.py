@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evenrank.arrays import Floats, Int64s, UInt64s
 from evenrank.data.attribute import Attribute
-from evenrank.data.evidence_source import Gathered, Pairs, Sparse
+from evenrank.data.evidence_source import Sparse
+from evenrank.data.lookup import NO_HASHES
 from evenrank.data.membership import Membership
 from evenrank.data.words import WordCounts
 from evenrank.errors import counted
@@ -22,15 +22,13 @@ from evenrank.io.counts import StoredCounts, counts_of_table, plain_columns, sou
 from evenrank.io.derived_groups import DerivedGroups
 from evenrank.io.rows_by_need import RowsByNeed
 
-_NOTHING: UInt64s = np.zeros(0, np.uint64)
-
 
 class WordsByNeed(WordCounts):
     """What ``WordCounts`` is, of counts that are too many to load.
 
-    ``gather`` reads the rows of the documents that it is asked about and keeps them; ``foresee`` reads those
-    of several runs at once; ``leading_sizes`` reads all rows and keeps none. Whoever looks at all documents
-    (``doc_ids``, ``counts``, a background that is the whole collection) loads them all.
+    ``at_hand`` reads the rows of the documents that it is asked about and keeps them; ``leading_sizes`` reads
+    all rows and keeps none. Whoever looks at all documents (``doc_ids``, ``counts``, a background that is the
+    whole collection) loads them all.
     """
 
     _stored: StoredCounts
@@ -49,29 +47,13 @@ class WordsByNeed(WordCounts):
         )
         self.__dict__["_built"] = self._counts(stored.schema.empty_table())
 
-    @property
-    def doc_ids(self) -> pa.LargeStringArray:
-        return self._whole.doc_ids
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        return self._whole.lengths
-
-    @property
-    def counts(self) -> npt.NDArray[Any]:
-        return self._whole.counts
-
-    @property
-    def tokens(self) -> npt.NDArray[np.int64]:
-        return self._whole.tokens
-
-    @property
-    def terms(self) -> Sparse | None:
-        return self._whole.terms if self.has_terms else None
-
-    @property
-    def has_terms(self) -> bool:
-        return self._stored.has_terms
+    def __getattr__(self, name: str) -> Any:
+        """The fields that are not there until somebody looks at all documents, which load in their order."""
+        if name not in ("doc_ids", "lengths", "counts", "terms", "tokens"):
+            raise AttributeError(name)
+        whole = self._counts(pa.concat_tables(list(self._rows.pieces())))
+        self.__dict__.update(vars(whole))
+        return self.__dict__[name]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -103,20 +85,12 @@ class WordsByNeed(WordCounts):
         """What was read so far."""
         return self._rows.reading
 
-    def foresee(self, hashes: UInt64s) -> None:
-        """Read the rows of all documents with these hashes of their ids, which may stand there many times."""
-        self._rows.known(hashes)
-
-    def gather(self, pairs: Pairs) -> Gathered:
-        return self.among(pairs.doc_ids.hashes).gather(pairs)
-
-    def among(self, hashes: UInt64s) -> WordCounts:
-        """The counts of the documents that were asked for so far, those with these hashes among them."""
-        return self._of(self._rows.known(hashes))
-
-    def all_known(self) -> WordCounts:
-        """The counts of all documents, those first that were asked for before."""
-        return self._of(self._rows.all())
+    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> WordCounts:
+        known = self._rows.known(hashes)
+        built = self._built
+        if len(known) != len(built):
+            self.__dict__["_built"] = built = self._counts(known)
+        return built
 
     def leading_sizes(self, minimum: int) -> Int64s:
         """Of all documents, by one pass over their counts, which is made once."""
@@ -127,16 +101,6 @@ class WordsByNeed(WordCounts):
             self._rows.passes += 1
             self._sizes[minimum] = np.sum([np.zeros(len(self.lexicon.groups) + 1, np.int64), *parts], axis=0)
         return self._sizes[minimum]
-
-    def _of(self, known: pa.Table) -> WordCounts:
-        built = self._built
-        if len(known) != len(built):
-            self.__dict__["_built"] = built = self._counts(known)
-        return built
-
-    @cached_property
-    def _whole(self) -> WordCounts:
-        return self._counts(pa.concat_tables(list(self._rows.pieces())))
 
     def _counts(self, table: pa.Table) -> WordCounts:
         with sound_counts(self._stored.path):
@@ -150,8 +114,7 @@ class GroupRows(Protocol):
     def name(self) -> str: ...
     @property
     def reading(self) -> dict[str, int]: ...
-    def known(self, hashes: UInt64s) -> DerivedGroups: ...
-    def all(self) -> DerivedGroups: ...
+    def known(self, hashes: UInt64s | None) -> DerivedGroups: ...
     def sizes(self) -> Floats: ...
     def fingerprint(self) -> str: ...
 
@@ -159,49 +122,33 @@ class GroupRows(Protocol):
 class MembershipByNeed(Membership):
     """What ``Membership`` is, of more documents than should be loaded.
 
-    ``rows_of`` reads the rows of the documents that it is asked about and keeps them; ``foresee`` reads those
-    of several runs at once. Whoever looks at all documents (``doc_ids``, ``shares``) loads them all; how many
-    each group has is known without that. Rows keep their numbers whatever is read after them.
+    ``at_hand`` reads the rows of the documents that it is asked about and keeps them. Whoever looks at all
+    documents (``doc_ids``, ``shares``) loads them all; how many each group has is known without that. Rows
+    keep their numbers whatever is read after them.
     """
 
     by_need = True
+    rows: GroupRows
 
     def __new__(cls, *fields: Any, **named: Any) -> Any:
         # ``dataclasses.replace`` makes a new object from all fields: these have been loaded then
         return Membership(*fields, **named)
 
-    rows: GroupRows
-    _sizes: Floats
-
     @classmethod
-    def of(cls, rows: GroupRows, attribute: Attribute, *, multilabel: bool = False) -> MembershipByNeed:
-        return cls._with(rows, rows.sizes(), attribute, multilabel)
-
-    @classmethod
-    def _with(
-        cls, rows: GroupRows, sizes: Floats, attribute: Attribute, multilabel: bool
-    ) -> MembershipByNeed:
+    def of(cls, rows: GroupRows, attribute: Attribute, multilabel: bool = False) -> MembershipByNeed:
         made: MembershipByNeed = object.__new__(cls)
         made.__dict__.update(  # the fields of a frozen class
-            attribute=attribute, query_ids=None, multilabel=multilabel, source=rows.name, rows=rows,
-            _sizes=sizes,
+            attribute=attribute, query_ids=None, multilabel=multilabel, source=rows.name, rows=rows
         )  # fmt: skip
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy is made of what was read, not by ``__new__``
-        return MembershipByNeed._with, (self.rows, self._sizes, self.attribute, self.multilabel)
+        return MembershipByNeed.of, (self.rows, self.attribute, self.multilabel)
 
-    @property
-    def doc_ids(self) -> pa.LargeStringArray:
-        return self._whole().doc_ids
-
-    @property
-    def query_codes(self) -> Int64s:  # type: ignore[override]
-        return self._whole().query_codes
-
-    @property
-    def shares(self) -> Sparse:
-        return self._whole().shares
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("doc_ids", "query_codes", "shares"):
+            raise AttributeError(name)
+        return getattr(self.at_hand(None), name)
 
     def __len__(self) -> int:
         return self.reading["rows"]
@@ -212,6 +159,10 @@ class MembershipByNeed(Membership):
         return self.rows.reading
 
     @cached_property
+    def _sizes(self) -> Floats:
+        return self.rows.sizes()
+
+    @cached_property
     def fingerprint(self) -> str:
         attribute = self.attribute
         target = dict(attribute.target) if isinstance(attribute.target, Mapping) else attribute.target
@@ -220,48 +171,13 @@ class MembershipByNeed(Membership):
 
     def with_target(self, target: Any) -> Membership:
         """The same documents with another target; what one of them reads the other need not."""
-        attribute = self.attribute.with_target(target)
-        return self._with(self.rows, self._sizes, attribute, self.multilabel)
-
-    def by_id(self) -> Membership:
-        return self._whole().by_id()
+        return self.of(self.rows, self.attribute.with_target(target), self.multilabel)
 
     def lists_as(self, other: Membership) -> bool:
         return isinstance(other, MembershipByNeed) and self.rows is other.rows
 
-    def foresee(self, hashes: UInt64s) -> None:
-        """Read the rows of all documents with these hashes of their ids, which may stand there many times."""
-        self.rows.known(hashes)
-
-    def rows_of(self, pairs: Pairs) -> Int64s:
-        return self._known(pairs.doc_ids.hashes).rows_of(pairs)
-
-    def shares_at(self, rows: Int64s) -> Sparse:
-        return self._known().shares_at(rows)
-
-    def dense_at(self, rows: Int64s) -> Floats:
-        return self._known().dense_at(rows)
-
-    def gather_rows(self, rows: Int64s) -> Gathered:
-        return self._known().gather_rows(rows)
-
-    def entries(self, rows: Int64s) -> tuple[Int64s, Int64s, Floats | None]:
-        return self._known().entries(rows)
-
-    def _collection_shares(self, query_ids: Sequence[str]) -> Floats:
-        total = self._sizes.sum()
-        shares = self._sizes / total if total > 0 else np.full(len(self._sizes), np.nan)
-        return np.tile(shares, (len(query_ids), 1))
-
-    def _known(self, hashes: UInt64s = _NOTHING) -> Membership:
-        """What is known when documents with these hashes have been looked for."""
-        return self._of(self.rows.known(hashes))
-
-    def _whole(self) -> Membership:
-        return self._of(self.rows.all())
-
-    def _of(self, found: DerivedGroups) -> Membership:
-        """The rows as they stand there, where new ones come last: those before keep their numbers."""
+    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> Membership:
+        found = self.rows.known(hashes)  # new rows come last, so that those before keep their numbers
         built: Membership | None = self.__dict__.get("_built")
         if built is None or len(built) != len(found.ids):
             shares = Sparse.of_dense(found.shares)

@@ -63,13 +63,10 @@ class StoredGroups:
         """How much was read so far, and of how much."""
         return self._rows.reading
 
-    def known(self, hashes: UInt64s) -> DerivedGroups:
-        """The documents that were asked for so far, those with these hashes of their ids among them."""
+    def known(self, hashes: UInt64s | None) -> DerivedGroups:
+        """The documents that were asked for so far, those with these hashes of their ids among them; for None
+        all, those first that were asked for before."""
         return self._of_table(self._rows.known(hashes))
-
-    def all(self) -> DerivedGroups:
-        """All documents, those first that were asked for before."""
-        return self._of_table(self._rows.all())
 
     def sizes(self) -> Floats:
         """(G,): how many documents each group has, as the files say; their order is that of the schema."""

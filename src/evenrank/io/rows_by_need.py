@@ -57,27 +57,26 @@ class RowsByNeed:
             "bytes": size,
         }
 
-    def known(self, hashes: UInt64s) -> pa.Table:
-        """The rows that have been asked for, these among them; a hash may stand there many times."""
-        wanted = np.sort(hashes)  # ``np.unique`` takes ten times as long
-        wanted = wanted[np.diff(wanted, prepend=wanted[:1] - np.uint64(1)) != 0]
+    def known(self, hashes: UInt64s | None) -> pa.Table:
+        """The rows that have been asked for, these among them; a hash may stand there many times. None is all
+        rows."""
         with _reading:
-            new = wanted[~_among(wanted, self._asked)]
-            if len(new) and not self._is_whole:
-                self.passes += 1
-                self._known = pa.concat_tables([self._known, *self._find(new)])
-                self._asked = np.sort(np.concatenate([self._asked, new]))
-            return self._known
-
-    def all(self) -> pa.Table:
-        """All rows, those that were known first."""
-        with _reading:
-            if not self._is_whole:
+            if self._is_whole:
+                return self._known
+            if hashes is None:
                 self.passes += 1
                 whole = pa.concat_tables([self._schema.empty_table(), *self.pieces()])
                 others = ~_among(hash_strings(as_strings(whole.column(0))), self._asked)
                 self._known = pa.concat_tables([self._known, whole.filter(pa.array(others))])
                 self._is_whole = True
+                return self._known
+            wanted = np.sort(hashes)  # ``np.unique`` takes ten times as long
+            wanted = wanted[np.diff(wanted, prepend=wanted[:1] - np.uint64(1)) != 0]
+            new = wanted[~_among(wanted, self._asked)]
+            if len(new):
+                self.passes += 1
+                self._known = pa.concat_tables([self._known, *self._find(new)])
+                self._asked = np.sort(np.concatenate([self._asked, new]))
             return self._known
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:

@@ -52,7 +52,7 @@ def _of_words(inputs: Inputs) -> tuple[Membership, ...]:
         return ()
     listed = list(document_hashes(inputs.runs.values()))
     ranked = np.concatenate(listed) if listed else np.zeros(0, np.uint64)
-    inputs.words.among(ranked)  # all that are wanted are read at once
+    inputs.words.at_hand(ranked)  # all that are wanted are read at once
     return (words_attribute(inputs.words),)
 
 

@@ -59,12 +59,7 @@ class _LeadingGroups:
     def fingerprint(self) -> str:
         return self._counts.fingerprint
 
-    def known(self, hashes: UInt64s) -> DerivedGroups:
-        return self._shares(self._counts.among(hashes))
-
-    def all(self) -> DerivedGroups:
-        return self._shares(self._counts.all_known())
-
-    def _shares(self, counts: WordCounts) -> DerivedGroups:
+    def known(self, hashes: UInt64s | None) -> DerivedGroups:
+        counts = self._counts.at_hand(hashes)
         shares = counts.leading_groups(TAU + 1)[:, None] == self._places  # (N, L)
         return DerivedGroups(counts.doc_ids, shares.astype(float))

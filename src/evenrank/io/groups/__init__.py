@@ -205,8 +205,8 @@ def _of_derived(
     stored = stored.in_order(asked.values or stored.groups)
     attribute = Attribute(asked.name, stored.groups, ordinal, stored.target if target is None else target)
     if stored.rows > LOADED:
-        return MembershipByNeed.of(stored, attribute, multilabel=asked.multilabel)
-    found = stored.all()
+        return MembershipByNeed.of(stored, attribute, asked.multilabel)
+    found = stored.known(None)
     return Membership.from_matrix(
         attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(name)
     )
