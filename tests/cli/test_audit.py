@@ -123,27 +123,11 @@ def test_a_found_project_file_never_causes_a_request(evenrank: Evenrank, shop: P
     assert "127.0.0.1:9" in named.out
 
 
-def test_the_default_answers_name_a_favoured_group(evenrank: Evenrank, shop: Path) -> None:
-    evenrank("audit", "shop.toml", *KNOWN)
+def test_evaluate_prints_numbers_and_no_verdict(evenrank: Evenrank, shop: Path) -> None:
+    audit = evenrank("audit", "shop.toml", *KNOWN)
     (run,) = (shop / "audit").glob("2*/runs/shop.trec")
     found = evenrank("evaluate", run, *KNOWN)
-    assert found.code == 0, found.err
-    line, _, other = found.out.splitlines()[-3:]
-    assert line.startswith(
-        "seller_size: small is 60% of the catalogue but gets 7.7% of the attention in the first 10 places"
-    )
-    assert line.endswith("large is favoured: 2.3 times its share.")
-    assert other == (
-        "The table holds seller_size against the target equal, the sentence above against catalogue: "
-        "--target seller_size=catalogue takes the same for both."
-    )
-    same = evenrank("evaluate", run, *KNOWN, "--target", "seller_size=catalogue")
-    assert same.out.splitlines()[-1] == line
-    chosen = evenrank("evaluate", run, *KNOWN, "-m", "GF@10")
-    assert "favoured" not in chosen.out
-    assert "favoured" not in evenrank("evaluate", run, *KNOWN, "--format", "tsv").out
-    both = evenrank("evaluate", run, f"again={run}", *KNOWN)
-    assert both.out.splitlines()[-3].startswith("shop, seller_size: small is 60%")
+    assert (found.code, "favoured" in audit.out, "favoured" in found.out + found.err) == (0, True, False)
 
 
 @pytest.mark.slow

@@ -34,9 +34,9 @@ from evenrank.inputs.query_weights import unweighted_note
 from evenrank.io import write_run
 from evenrank.io.atomic import atomic_write, whole_folder
 from evenrank.verdict import Verdict, advised, verdicts, without_verdict
-from evenrank.verdict.attributes import group_attributes
+from evenrank.verdict.attributes import group_attributes, with_verdict_targets
 from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure
-from evenrank.verdict.targets import CANDIDATES, WhichTarget, with_chosen_target
+from evenrank.verdict.targets import CANDIDATES, WhichTarget
 from evenrank.verdict.units import likely_units
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def make_audit(
             inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options
         )
         found = advised(found, inputs)
-        comparison, computed = _scored(inputs, found, request.cutoff, catalogue=catalogue)
+        comparison, computed = _scored(request, inputs, found, catalogue=catalogue)
     date = now()
     notes = (
         *request.known.notes,
@@ -184,7 +184,7 @@ def _notes(found: Sequence[Verdict]) -> list[str]:
 
 
 def _scored(
-    inputs: Inputs, found: Sequence[Verdict], cutoff: int, *, catalogue: bool
+    request: AuditRequest, inputs: Inputs, found: Sequence[Verdict], *, catalogue: bool
 ) -> tuple[Comparison | None, ScoresAndCurves]:
     """Scores by measures that are chosen by what is known, compared where there are several systems."""
     from evenrank.comparison import compare
@@ -192,16 +192,24 @@ def _scored(
     from evenrank.inputs.default_measures import default_measures
     from evenrank.measures import parse_measures
 
-    kinds = {verdict.attribute: verdict.target for verdict in found}
-    groups = [one for one in group_attributes(inputs) if one.name in inputs.named]
-    aimed = [with_chosen_target(one, kinds.get(one.attribute.name, CANDIDATES)) for one in groups]
     first = next(iter(inputs.runs.values()))
-    known = replace(inputs, groups=tuple(aimed), background=first if isinstance(first, Run) else None)
-    of_runs = [name for name, kind in kinds.items() if kind == CANDIDATES]  # whose pool differs by system
+    groups = group_attributes(replace(inputs, words=None))
+    known = with_verdict_targets(
+        replace(inputs, groups=groups, background=None, background_depth=None),
+        request.target,
+        request.depth,
+        catalogue=catalogue,
+    )
+    if known.background is None and isinstance(first, Run):
+        known = replace(known, background=first)
+    of_runs = [
+        verdict.attribute for verdict in found if verdict.target == CANDIDATES
+    ]  # they differ by system
+    of_runs += [one.attribute.name for one in known.groups if one.needs_pool]
     if known.words is not None and catalogue and not of_runs:  # else it would take the place of their pools
         known = replace(known, background="collection")
     try:
-        measures_known = default_measures(known, cutoff)
+        measures_known = default_measures(known, request.cutoff)
     except ParameterError as error:
         if not inputs.groups:
             raise
@@ -211,7 +219,7 @@ def _scored(
         for measure in measures_known
         if len(inputs.runs) == 1 or not any(f"GF(attr={name!r})" in measure.name for name in of_runs)
     ]
-    shares = [share_measure(one.attribute.name, cutoff) for one in aimed]
+    shares = [share_measure(one.attribute.name, request.cutoff) for one in known.groups]
     measures: list[str | Measure] = [*chosen, *shares]
     computed = evaluate_with_curves(known, parse_measures(measures))
     return compare(computed.scores) if len(inputs.runs) > 1 else None, computed

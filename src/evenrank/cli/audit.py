@@ -13,7 +13,7 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say
-from evenrank.cli.verdict_lines import asked_targets
+from evenrank.cli.targets import asked_targets
 from evenrank.errors import ParameterError, installing
 from evenrank.inputs.file_options import RUN
 from evenrank.inputs.group_options import TargetOption, target_of

@@ -12,11 +12,9 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.system_labels import system_labels
-from evenrank.cli.targets_used import say_targets
+from evenrank.cli.targets import say_targets
 from evenrank.cli.values import view_of
-from evenrank.cli.verdict_lines import verdict_lines
 from evenrank.inputs.file_options import AGAINST
-from evenrank.text import wrapped
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -75,7 +73,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     view = None if arguments.view is None else arguments.view.name
     form = arguments.format or "table"
-    scores, lines, texts = _scores(arguments)
+    scores, texts = _scores(arguments)
     if arguments.output is not None:
         scores.write(arguments.output)
         say(f"wrote {arguments.output}")
@@ -88,15 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
         put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or view is not None:
         put(_printed(scores, form, per_query=view == QUERIES))
-        if form == "table" and view is None:
-            width = terminal_width()
-            put("".join(f"\n{line if width is None else wrapped(line, width)}\n" for line in lines))
     say_notes(scores, arguments)
     return 0
 
 
-def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[str, str]]:
-    """The scores, who is favoured where measures were not named, and the texts of queries."""
+def _scores(arguments: argparse.Namespace) -> tuple[Scores, Mapping[str, str]]:
+    """The scores, and the texts of queries."""
     from evenrank.comparison.audits.system_files import with_systems
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
@@ -117,11 +112,8 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, list[str], Mapping[s
     )
     scores = with_systems(shared.labelled(scores, arguments), system_labels(arguments))
     say_targets(measures, inputs, known)
-    lines = []
-    if arguments.measures is None:
-        lines = verdict_lines(inputs, known, next(iter(inputs.runs)), arguments.project)
     texts = inputs.query_texts or {}
-    return scores if inputs.categories is None else scores.by(inputs.categories), lines, texts
+    return scores if inputs.categories is None else scores.by(inputs.categories), texts
 
 
 def _label_intervals(arguments: argparse.Namespace, form: str) -> str:

@@ -15,7 +15,7 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
-from evenrank.cli.targets_used import say_targets
+from evenrank.cli.targets import say_targets
 from evenrank.cli.values import View, positive, view_of
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import STDIN

@@ -10,7 +10,7 @@ from evenrank.cli import shared
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
-from evenrank.cli.verdict_lines import asked_options
+from evenrank.cli.targets import asked_options
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import RUN, STDIN
 

@@ -12,7 +12,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.significance import add_significance, significance
 from evenrank.cli.streams import say, say_notes
-from evenrank.cli.verdict_lines import asked_options
+from evenrank.cli.targets import asked_options
 from evenrank.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -99,13 +99,16 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     from evenrank.inputs.coerce import with_options
     from evenrank.reporting.figures.style import load_altair
     from evenrank.reporting.page import write_report
+    from evenrank.verdict.attributes import with_verdict_targets
+    from evenrank.verdict.judge import DEPTH
 
     # what is wrong with the command line is reported before large files are read
     shared.check_measures(arguments)
     load_altair()
     known.check()
     lexicon = _lexicon(arguments)
-    inputs = shared.read_inputs(known, weighs=True)
+    options = {"depth": DEPTH} | asked_options(known, arguments.project)
+    inputs = with_verdict_targets(shared.read_inputs(known, weighs=True), options["target"], options["depth"])
     measures = shared.chosen_measures(arguments, inputs)
     missing = shared.missing_rule(arguments, measures)
     computed = evaluate_with_curves(inputs, with_options(measures, None, missing), arguments.cutoffs)
@@ -129,7 +132,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
             system=arguments.system,
             computed=computed,
             readable=arguments.readable,
-            **asked_options(known, arguments.project),
+            **options,
             clicks=known.clicked,
             command=arguments.typed,
         )

@@ -1,7 +1,7 @@
 """Who is favoured by a ranking, by how much, how sure that is, and what to do: a value and its words.
 
 ``verdicts`` makes the values, ``advised`` tries re-rankers for what they found, ``sentences`` says them in
-plain English. Audit, report, evaluate and gate all say the same.
+plain English. Audit, report and gate all say the same.
 """
 
 from __future__ import annotations

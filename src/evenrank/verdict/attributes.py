@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.evidence.foresight import document_hashes
 from evenrank.inputs import Inputs
+from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.words import words_attribute
 
 MOST_VALUES = 64  # an attribute of more values is not one of groups
@@ -17,6 +20,28 @@ def group_attributes(inputs: Inputs) -> tuple[Membership, ...]:
     """The attributes that a verdict is possible on: few values that are the same for all queries."""
     given = [one for one in inputs.groups if not _why_not(one)]
     return (*given, *(one for one in _of_words(inputs) if one.attribute.name not in _names(inputs)))
+
+
+def with_verdict_targets(
+    inputs: Inputs, target: WhichTarget, depth: int, *, catalogue: bool | None = None
+) -> Inputs:
+    """The same with the targets that verdicts hold groups against, for the measures that stand beside them.
+
+    Documents found for a query are a target of one system alone: groups of several systems, and those beside
+    a background of their own, keep their own target there.
+    """
+    whole = inputs.documents is not None if catalogue is None else catalogue
+    (first, *others) = inputs.runs.values()
+    alone = first if isinstance(first, Run) and not others and inputs.background is None else None
+    groups = []
+    for one in inputs.groups:
+        judged = not _why_not(one)
+        aimed = with_chosen_target(one, chosen_target(one, target, catalogue=whole)) if judged else one
+        groups.append(one if aimed.needs_pool and alone is None else aimed)
+    found = replace(inputs, groups=tuple(groups))
+    if alone is not None and any(one.needs_pool for one in groups):
+        found = replace(found, background=alone.head(depth), background_depth=depth)
+    return found
 
 
 def without_verdict(inputs: Inputs) -> list[str]:

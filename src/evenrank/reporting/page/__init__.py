@@ -25,6 +25,7 @@ from evenrank.reporting.page.chart_library import library
 from evenrank.reporting.page.packing import pack
 from evenrank.reporting.page.rendering import MakeSection, all_sections, asset, render, trusted
 from evenrank.reporting.page.report_data import READABLE, ReportData, check_options
+from evenrank.verdict.attributes import with_verdict_targets
 from evenrank.verdict.judge import DEPTH as CANDIDATES_DEPTH
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def write_report(
     is what was typed, ``now`` tells the date.
     """
     if isinstance(scores, Inputs):
-        inputs, given = scores, scores
+        inputs = given = with_verdict_targets(scores, target, depth)
         scores, comparison = evaluated_inputs(given, measures)
         documents = given.documents if documents is None else documents
         query_texts = given.query_texts if query_texts is None else query_texts

@@ -1,10 +1,10 @@
-"""Which target groups were held against, since commands take different ones where none is named."""
+"""The targets of groups: which a command took where none was named, and which verdicts are asked to take."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.streams import say
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from evenrank.data.membership import Membership
     from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
+    from evenrank.inputs.project import Project
     from evenrank.measures import Measure
 
 
@@ -51,3 +52,24 @@ def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description)
     for one in inputs.groups:
         if one.attribute.name in used - named:
             say_target(one, named=False)
+
+
+def asked_options(known: Description, project: Project | None) -> dict[str, Any]:
+    """The targets and the depth of the project's audits, so that what judges the same says the same."""
+    settings = {} if project is None else project.table("audit")
+    depth = {"depth": settings["depth"]} if "depth" in settings else {}
+    return {"target": asked_targets(known, settings.get("target")), **depth}
+
+
+def asked_targets(known: Description, others: str | None = None) -> dict[str, str | None]:
+    """The target of each attribute that one was named for, and ``others``, which is for all that have none.
+
+    A uniform one is named, since an attribute without a target has it too; others are the attributes' own.
+    """
+    from evenrank.verdict.targets import EQUAL, OTHERS
+
+    named = {
+        option.name: EQUAL if option.target == "uniform" and not option.averaged else None
+        for option in known.targets
+    }
+    return named if others is None else {OTHERS: others, **named}
