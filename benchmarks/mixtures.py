@@ -24,8 +24,8 @@ from evenrank.data.attribute import Attribute
 from evenrank.errors import EvenrankError
 from evenrank.measures import all_measures
 from evenrank.measures.groups import GroupMeasure
+from evenrank.rerankers import all_rerankers
 from evenrank.rerankers.grouped import GroupReranker
-from evenrank.rerankers.registry import all_rerankers
 from evenrank.rerankers.relevant import GroupRelevance
 
 DEPTH = 100

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenrank.rerankers import all_rerankers
 from evenrank.rerankers.base import Reranker
-from evenrank.rerankers.registry import all_rerankers, describe
+from evenrank.rerankers.describing import describe
 
 FOLDER = Path(__file__).parent / "rerankers"
 

@@ -210,7 +210,7 @@ def test_typed_names_are_the_lazy_ones() -> None:
         for node in tree.body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_ABOVE"
     )
-    others = {"annotations", "import_module", "TYPE_CHECKING", "Any", "__version__", *above}
+    others = {"annotations", "find_spec", "import_module", "TYPE_CHECKING", "Any", "__version__", *above}
     assert seen - others == set(evenrank.__all__) - {"__version__"}
 
 

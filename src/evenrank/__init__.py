@@ -109,13 +109,16 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """What this package has by name, on its first use; measures and re-rankers by theirs."""
     from importlib import import_module
+    from importlib.util import find_spec
 
     if home := _HOME.get(name) or _ABOVE.get(name):
         value = globals()[name] = getattr(import_module(f"evenrank.{home}"), name)
         return value
-    if name[:1].isalpha():  # not what Python itself asks for, as __path__
-        for home, all_of_it in (("measures", "all_measures"), ("rerankers", "all_rerankers")):
-            if found := getattr(import_module(f"evenrank.{home}"), all_of_it)().get(name):
+    # neither what Python itself asks for, as __path__, nor a module that is about to be imported
+    if name[:1].isalpha() and find_spec(f"evenrank.{name}") is None:
+        for home, kind in (("measures", "measure"), ("rerankers", "reranker")):
+            import_module(f"evenrank.{home}")
+            if found := import_module("evenrank.grammar").find(name, kind):
                 return found
     raise AttributeError(f"module 'evenrank' has no attribute {name!r}")
 

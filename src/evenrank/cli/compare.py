@@ -184,7 +184,7 @@ def _check_asked(arguments: argparse.Namespace) -> None:
             raise ParameterError("give either two or more runs or --scores")
         if arguments.view is None or arguments.view.name in VIEWS:
             known_names(arguments.baseline or (), known.names)
-    shared.check_measures(arguments)
+    shared.named_measures(arguments)
     check_output(arguments.output, arguments.figure)
     view: View | None = arguments.view
     if shared.check_figure_asked(arguments) and (

@@ -99,7 +99,6 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, Mapping[str, str]]:
     # what is wrong with the command line is reported before large files are read
     known = shared.description_for_measures(arguments)
     shared.need_runs(known)
-    shared.check_measures(arguments)
     known.check()
     check_output(arguments.output, arguments.figure)
     if arguments.output is not None:

@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(
             f"{absent[0]}: no such file; the list of a query is explained by --query {shlex.quote(absent[0])}"
         )
-    shared.check_measures(arguments)
+    shared.named_measures(arguments)
     if arguments.query is not None or arguments.worst is not None:
         return _explain_lists(arguments)
     return _explain_origin(arguments)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.shared import check_figure_asked, write_figure
+from evenrank.cli.shared import check_figure_asked, named_measures, write_figure
 from evenrank.cli.values import View, view_of
 from evenrank.errors import ParameterError
 
@@ -53,10 +53,8 @@ def check_drawing(arguments: argparse.Namespace, runs: int) -> None:
         return
     kind = kind_of(arguments)
     arrows_of(kind)
-    if arguments.measures is not None:
-        from evenrank.measures import parse_measures
-
-        measures = parse_measures(arguments.measures, check=arguments.cutoffs is None)
+    measures = named_measures(arguments)
+    if measures is not None:
         _check(kind.name, len(measures) * len(arguments.cutoffs or [0]), runs)
 
 

@@ -322,7 +322,7 @@ def _sensitivity(arguments: argparse.Namespace) -> None:
             "lexicon sensitivity needs the counts of every term: evenrank scan COLLECTION --lexicon NAME "
             "--terms -o counts.parquet, then add --words counts.parquet"
         )
-    shared.check_measures(arguments)
+    shared.named_measures(arguments)
     inputs = shared.read_inputs(known)
     found = sensitivity(
         inputs,

@@ -103,7 +103,7 @@ def _write(arguments: argparse.Namespace, known: Description, output: str) -> Sc
     from evenrank.verdict.judge import DEPTH
 
     # what is wrong with the command line is reported before large files are read
-    shared.check_measures(arguments)
+    shared.named_measures(arguments)
     load_altair()
     known.check()
     lexicon = _lexicon(arguments)

@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.methods:
         raise ParameterError("name a method: evenrank rerank RUN --with METHOD (--with alone lists them)")
     shared.need_runs(known, 1, 1)
-    shared.check_measures(arguments)
+    shared.named_measures(arguments)
     if _several(arguments):
         return _compare_methods(arguments, known)
     for option in ("format", "figure", "by"):
@@ -332,19 +332,19 @@ def _tradeoff(arguments: argparse.Namespace, known: Description) -> Tradeoff:
 
 
 def _check_figure(arguments: argparse.Namespace) -> None:
-    from evenrank.measures import parse_measures
-
     if not shared.check_figure_asked(arguments):
         return
     from evenrank.reporting.figures.tradeoff import check_plane, check_ranks
 
     kind = view_of(arguments.kind or "ranks", KINDS).name
-    if arguments.measures is not None:
-        (check_plane if kind == "plane" else check_ranks)(parse_measures(arguments.measures))
+    measures = shared.named_measures(arguments)
+    if measures is not None:
+        (check_plane if kind == "plane" else check_ranks)(measures)
 
 
 def _list() -> str:
-    from evenrank.rerankers.registry import all_rerankers, describe
+    from evenrank.rerankers import all_rerankers
+    from evenrank.rerankers.describing import describe
     from evenrank.tables import Column, Table, printed
 
     rows: list[tuple[str, str, str]] = []

@@ -267,12 +267,8 @@ def _lexicon(arguments: argparse.Namespace) -> str | None:
 
 def description_for_measures(arguments: argparse.Namespace) -> Description:
     """The inputs, less what none of the measures of ``-m`` asks for, where there are any."""
-    from evenrank.measures import parse_measures
-
-    known = description(arguments)
-    if arguments.measures is None:
-        return known
-    return known.for_measures(parse_measures(arguments.measures, check=False))
+    known, measures = description(arguments), named_measures(arguments)
+    return known if measures is None else known.for_measures(measures)
 
 
 def read_inputs(known: Description, *, weighs: bool = False) -> Inputs:
@@ -312,12 +308,14 @@ def check_stdin(paths: Sequence[str | None]) -> None:
         raise ParameterError("standard input (-) can stand for one file only")
 
 
-def check_measures(arguments: argparse.Namespace) -> None:
-    """Say what is wrong with the names of measures before anything is read."""
+def named_measures(arguments: argparse.Namespace) -> list[Measure] | None:
+    """The measures of ``-m``, whose names are read once, before any file is; None where there are none."""
+    if arguments.measures is None:
+        return None
     from evenrank.measures import parse_measures
 
-    if arguments.measures is not None:
-        parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
+    arguments.measures = parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
+    return list(arguments.measures)
 
 
 def chosen_measures(arguments: argparse.Namespace, inputs: Inputs) -> list[Measure]:
@@ -325,8 +323,9 @@ def chosen_measures(arguments: argparse.Namespace, inputs: Inputs) -> list[Measu
     from evenrank.inputs.default_measures import default_measures, describe_choice, describe_left_out
     from evenrank.measures import parse_measures
 
-    if arguments.measures is not None:
-        return parse_measures(arguments.measures, check=not getattr(arguments, "cutoffs", None))
+    named = named_measures(arguments)
+    if named is not None:
+        return named
     chosen = default_measures(inputs)
     say(describe_choice(chosen, describe_left_out(inputs)))
     return parse_measures([measure.name for measure in chosen])

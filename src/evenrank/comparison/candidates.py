@@ -21,7 +21,7 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, rerank
-from evenrank.rerankers.registry import describe
+from evenrank.rerankers.describing import describe
 from evenrank.scores import Scores
 from evenrank.scores.notes import INFORMED, INFORMED_MEANS
 from evenrank.stats.difference import DifferenceInterval

@@ -21,10 +21,12 @@ from evenrank.grammar.rules import flag as flag
 from evenrank.grammar.rules import grade as grade
 from evenrank.grammar.rules import text as text
 from evenrank.grammar.terms import ALIASES as ALIASES
+from evenrank.grammar.terms import LOADERS as LOADERS
 from evenrank.grammar.terms import REGISTRY as REGISTRY
 from evenrank.grammar.terms import Term as Term
 from evenrank.grammar.terms import alias as alias
 from evenrank.grammar.terms import declare, parameter, register, term_of, unregister
+from evenrank.grammar.terms import find as find
 from evenrank.grammar.terms import lookup as lookup
 
 __all__ = [

@@ -173,7 +173,10 @@ def _nested(node: ast.expr, kind: str, source: str) -> Any:
     if isinstance(node, ast.Name) and node.id in _MISSPELT:
         raise ParameterError(f"{source!r}: write {_MISSPELT[node.id]}, not {node.id}")
     first: UnknownNameError | None = None
-    for candidate in (kind, *(other for other in REGISTRY if other != kind)):
+    head = node.left if isinstance(node, ast.BinOp) else node
+    name = getattr(head.func if isinstance(head, ast.Call) else head, "id", "")
+    # kinds that know the name come first: only what nobody knows is worth loading all measures for
+    for candidate in sorted(REGISTRY, key=lambda other: (name not in REGISTRY[other], other != kind)):
         try:
             return build(node, candidate, source)
         except UnknownNameError as error:

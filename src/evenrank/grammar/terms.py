@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from evenrank.errors import ParameterError, UnknownNameError
@@ -14,6 +15,7 @@ T = TypeVar("T", bound="Term")
 KINDS = ("measure", "attention", "reranker", "system")
 REGISTRY: dict[str, dict[str, type[Term]]] = {kind: {} for kind in KINDS}
 ALIASES: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+LOADERS: dict[str, Callable[[str], None]] = {}  # import what declares the term of a kind that has this name
 
 
 def term_of(kind: str, *, optional: bool = False) -> ParameterRule:
@@ -129,11 +131,19 @@ def unregister(kind: str, name: str) -> None:
     REGISTRY[kind].pop(name, None)
 
 
+def find(name: str, kind: str) -> type[Term] | None:
+    """The term of this name, whose module is loaded now where it was not needed before."""
+    known, own = REGISTRY[kind], ALIASES[kind].get(name, name)
+    if own not in known and kind in LOADERS:
+        LOADERS[kind](own)
+    return known.get(own)
+
+
 def lookup(name: str, kind: str) -> type[Term]:
-    known = REGISTRY[kind]
-    found = known.get(ALIASES[kind].get(name, name))
+    found = find(name, kind)
     if found is not None:
         return found
+    known = REGISTRY[kind]
     names = [*known, *ALIASES[kind]]
     close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
     hint = f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(sorted(known))}"

@@ -9,13 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, flag, parameter, term_of
+from evenrank.grammar import choice, declare, flag, parameter
 from evenrank.measures.base import Direction, Measure, Result
 from evenrank.measures.divergences import DISTANCES, MOST
 from evenrank.measures.evidence_attention import (
@@ -24,6 +23,7 @@ from evenrank.measures.evidence_attention import (
     NOT_JUDGED_MEANS,
     attention_at,
     attention_needs,
+    attention_parameter,
     without_attention,
 )
 from evenrank.measures.groups import (
@@ -60,9 +60,7 @@ class AttentionShareMeasure(Measure):
     attr: str | None = parameter(
         None, ATTRIBUTE, "the attribute; None: the groups of the words, where there are any"
     )
-    attention: Attention = parameter(  # noqa: RUF009
-        attention.log2(), term_of("attention"), "how attention falls with rank"
-    )
+    attention: Attention = attention_parameter()  # noqa: RUF009
     missing: str = missing_parameter("error", "neutral", UNIFORM, UNDEFINED, "drop", what="counts or a group")
 
     def __post_init__(self) -> None:

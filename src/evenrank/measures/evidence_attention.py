@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
-from evenrank.attention import Attention
+from evenrank.attention import Attention, log2
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, grade, number, parameter
+from evenrank.grammar import declare, grade, number, parameter, term_of
 from evenrank.measures.relevance import NOT_JUDGED, stop_probability
 
 NO_ATTENTION = "no attention"
@@ -79,6 +79,12 @@ class score(EvidenceAttention):
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
         return {NO_ATTENTION: (evidence.ranked.lengths > 0) & (self.at(evidence).sum(axis=1) <= 0)}
+
+
+def attention_parameter(default: Attention | None = None, *, more: str = "") -> Any:
+    """The parameter ``attention`` of a measure or re-ranker; its errors name every kind there is."""
+    rule = term_of("attention")
+    return parameter(default or log2(), rule, f"how attention falls with rank{more}")
 
 
 def attention_needs(attention: Attention) -> frozenset[str]:

@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
-from evenrank.grammar import declare, parameter, term_of
+from evenrank.grammar import declare, parameter
 from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure, without_labels
 from evenrank.measures.missing import UNDEFINED, UNIFORM, missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
@@ -50,9 +50,7 @@ class ExpectedExposureMeasure(GroupMeasure):
     attr: str | None = parameter(
         None, ATTRIBUTE, "the attribute; None: every document by itself. 'a*b' combines the values of two"
     )
-    attention: Attention = parameter(  # noqa: RUF009
-        attention.log2(), term_of("attention"), "how attention falls with rank"
-    )
+    attention: Attention = attention_parameter()  # noqa: RUF009
     missing: str = missing_parameter(UNIFORM, UNDEFINED, "error")
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:

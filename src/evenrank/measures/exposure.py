@@ -12,13 +12,14 @@ from typing import ClassVar
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
-from evenrank.attention import Attention, log2
+from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, flag, parameter, term_of
+from evenrank.grammar import declare, flag, parameter
 from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.missing import missing_parameter
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import divide
@@ -28,14 +29,11 @@ NO_GROUP_WORD = "no group word"
 SILENT = "{count} of {of} lists have no group word: they count as fair (rbdf=False leaves them out)"
 
 
-LOG2 = log2()
-
-
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class WordExposureMeasure(Measure):
     """A measure of the attention that group words get in a list."""
 
-    attention: Attention = parameter(LOG2, term_of("attention"), "how attention falls with rank")  # noqa: RUF009
+    attention: Attention = attention_parameter()  # noqa: RUF009
     missing: str = missing_parameter("error", "neutral", "drop", what="counts")
 
     family: ClassVar[str] = "words"

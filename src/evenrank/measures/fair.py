@@ -19,6 +19,7 @@ from evenrank.measures.base import Direction, Measure, Note, Result
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import MAX, OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
 from evenrank.measures.diversity import alpha_nDCG
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.fair_lists import (
     BY_DOCUMENT,
     BY_GROUP,
@@ -119,9 +120,7 @@ class FAIR(PrefixShareMeasure):
         BOTH, choice(*PARTS), "FAIR, one of the two parts that it has, or all three as columns"
     )
     smoothing: float = parameter(0.5, number(0), "documents added to every group, for div='ratio'")
-    attention: Attention = parameter(
-        attention.log2(), term_of("attention"), "how attention falls with rank, for div='exposure'"
-    )
+    attention: Attention = attention_parameter(more=", for div='exposure'")
 
     def __post_init__(self) -> None:
         super().__post_init__()

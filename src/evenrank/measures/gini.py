@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank import attention
 from evenrank.arrays import Floats
 from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter, term_of
+from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.sums import padded_sum
@@ -53,7 +53,7 @@ class Gini(GroupMeasure):
 
     by: str = parameter(DOCUMENTS, choice(DOCUMENTS, GROUPS), "one value for all queries, or over groups")
     attr: str | None = parameter(None, ATTRIBUTE, "the attribute, for by='groups'; None where there is one")
-    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
+    attention: Attention = attention_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from evenrank.attention import Attention, uniform
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, parameter, term_of
+from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Result
 from evenrank.measures.evidence_attention import (
     NO_ATTENTION,
@@ -14,6 +14,7 @@ from evenrank.measures.evidence_attention import (
     NOT_JUDGED_MEANS,
     attention_at,
     attention_needs,
+    attention_parameter,
     without_attention,
 )
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
@@ -62,9 +63,7 @@ class GroupShare(GroupMeasure):
     # never ``uniform``: a share is what the labels show, as in verdicts, and not what they may be
     missing: str = missing_parameter(NONE, UNDEFINED, "drop", "error")
     of: str = parameter(LIST, choice(LIST, TARGET), "the shares of the list, or those that it should have")
-    attention: Attention = parameter(
-        uniform(), term_of("attention"), "how attention falls with rank; uniform: every document counts alike"
-    )
+    attention: Attention = attention_parameter(uniform(), more="; uniform: every document counts alike")
 
     @property
     def needs(self) -> frozenset[str]:

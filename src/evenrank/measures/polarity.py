@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import declare, flag, grade, parameter, term_of
+from evenrank.grammar import declare, flag, grade, parameter
 from evenrank.measures.base import Direction, Result
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
 from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.relevance import NOT_JUDGED, divide, ranks
@@ -98,7 +98,7 @@ class MeanPolarity(LeaningMeasure):
         NONE_RETRIEVED: "only relevant documents count, and there is none",
     }
 
-    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
+    attention: Attention = attention_parameter()
     relevant: bool = parameter(False, flag(), "count relevant documents only; the others get no attention")
     rel: float = parameter(1, grade(), "smallest grade that is relevant")
 

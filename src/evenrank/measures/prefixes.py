@@ -16,7 +16,7 @@ from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import TARGETS
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import alias, choice, declare, parameter
+from evenrank.grammar import choice, declare, parameter
 from evenrank.measures.base import Direction, Note, Result
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
@@ -269,6 +269,3 @@ class NDKL(GroupMeasure):
         # below the list, the divergence of the whole list stands: it may be infinite, and counts nothing
         apart[~evidence.ranked.mask] = 0.0
         return apart.clip(min=0.0) * shares
-
-
-alias("measure", "nDKL", "NDKL")

@@ -7,24 +7,19 @@ import difflib
 from collections.abc import Iterable
 
 from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
-from evenrank.grammar import ALIASES, REGISTRY, alias, build, expression, literal, operands, split_list
+from evenrank.grammar import REGISTRY, alias, build, expression, find, literal, operands, split_list
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import Product, WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
 
 MeasureLike = str | Measure
 
-# the other names that ir_measures has for these
+# the other names that ir_measures and papers have for these
 for other, name in {
-    "NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "α_nDCG": "alpha_nDCG"
+    "NDCG": "nDCG", "MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "α_nDCG": "alpha_nDCG",
+    "nDKL": "NDKL",
 }.items():  # fmt: skip
     alias("measure", other, name)
-
-
-def all_measures() -> dict[str, type[Measure]]:
-    """The registered measures by name, in alphabetical order; delegated ones are not listed."""
-    known = REGISTRY["measure"]
-    return {name: known[name] for name in sorted(known, key=str.lower) if issubclass(known[name], Measure)}  # type: ignore[misc]
 
 
 def parse_measure(source: MeasureLike, *, check: bool = True) -> Measure:
@@ -125,7 +120,7 @@ def _one(node: ast.expr, source: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and isinstance(node.right, ast.Name):
         raise ParameterError(f"{source!r}: a cut-off is a whole number, as in nDCG@10, got {node.right.id!r}")
     name, keywords = _head(node)
-    ours = REGISTRY["measure"].get(ALIASES["measure"].get(name, name))
+    ours = find(name, "measure")
     if ours is None or keywords - {field.name for field in ours.parameters()}:
         found = delegate(ast.unparse(node))  # ir_measures may know the name, or a parameter that ours has not
         if found is not None:
@@ -155,7 +150,7 @@ def _with_delegated_names(error: UnknownNameError, name: str) -> UnknownNameErro
     known = _of_trec_eval(name)
     if known is not None:
         return UnknownNameError(f"{name!r} is trec_eval's name; here it is {known}")
-    names = list(dict.fromkeys([*all_measures(), *delegated_names()]))
+    names = list(dict.fromkeys([*sorted(REGISTRY["measure"], key=str.lower), *delegated_names()]))
     close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
     return (
         UnknownNameError(f"no measure is called {name!r}; did you mean {', '.join(close)}?")

@@ -1,25 +1,42 @@
 """Re-rankers: each takes a run and gives a run, so that any fix is measured like any system.
 
-Every module of this folder is loaded with it, so a new re-ranker is one new file; its class is then
-``evenrank.rerankers.<name of the class>`` and is found by its name in all commands.
+A new re-ranker is one new file in this folder; its class is then ``evenrank.rerankers.<name of the class>``
+and is found by its name in all commands. Named in ``_HOMES``, it is found without loading all others.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 from evenrank.data.runset import RunSet
 from evenrank.errors import EvenrankWarning, ParameterError, few
+from evenrank.grammar import LOADERS, REGISTRY, find
 from evenrank.inputs import Inputs, Known
-from evenrank.modules import load_folder
+from evenrank.modules import load_folder, load_home
 from evenrank.rerankers.base import Chain as Chain
 from evenrank.rerankers.base import Reordered, Reranker, check_judged, check_needs, parse_reranker
 from evenrank.rerankers.base import Reranking as Reranking
-from evenrank.rerankers.registry import all_rerankers
 
-load_folder(__name__, __path__)
+_HOMES = {
+    "aspects": "PM2 xQuAD",
+    "det": "DetGreedy DetCons DetRelaxed DetConstSort",
+    "duo": "MinDUO MaxDUO",
+    "fa_ir": "FA_IR",
+    "foe": "FOE",
+    "greedy": "FAIR_greedy Ideal_alpha_nDCG",
+    "group_penalty": "GroupPenalty",
+    "mmr": "MMR VectorMMR PolarityMMR",
+    "neutral": "Neutral",
+    "oracle": "Oracle",
+    "penalty": "Penalty",
+    "random_order": "Random",
+    "sort_by": "SortBy",
+    "unique": "Unique",
+}
+LOADERS["reranker"] = partial(load_home, __name__, __path__, _HOMES)
 
 __all__ = ["Reordered", "Reranker", "all_rerankers", "parse_reranker", "rerank"]
 
@@ -65,9 +82,20 @@ def _warn(method: Reranker, done: Reranking, queries: int) -> None:
         )
 
 
+def all_rerankers() -> dict[str, type[Reranker]]:
+    """Every registered re-ranker by name, in alphabetical order.
+
+    >>> "DetCons" in all_rerankers()
+    True
+    """
+    load_folder(__name__, __path__)
+    found = {name: cls for name, cls in REGISTRY["reranker"].items() if issubclass(cls, Reranker)}
+    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+
+
 def __getattr__(name: str) -> Any:
     """The class of a re-ranker by its name."""
-    found = all_rerankers().get(name)
+    found = None if name.startswith("_") else find(name, "reranker")
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return found

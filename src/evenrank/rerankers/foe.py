@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenrank import attention
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import choice, declare, integer, parameter, term_of
+from evenrank.grammar import choice, declare, integer, parameter
+from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.relevant import GroupRelevance
@@ -46,7 +46,7 @@ class FOE(GroupRelevance):
     draw: str = parameter(
         "sample", choice("sample", "likely"), "a ranking drawn by its chance, or the likeliest"
     )
-    attention: Attention = parameter(attention.log2(), term_of("attention"), "how attention falls with rank")
+    attention: Attention = attention_parameter()
     seed: int = parameter(0, integer(0), "of the draw")
 
     @property

@@ -1,24 +1,13 @@
-"""Which re-rankers there are, and what each says of itself."""
+"""What a re-ranker says of itself."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
-from evenrank.grammar import REGISTRY
 from evenrank.rerankers.base import Reranker
 
 _UNSETTLED = "group:"  # evidence of an attribute that is not named yet
-
-
-def all_rerankers() -> dict[str, type[Reranker]]:
-    """Every registered re-ranker by name, in alphabetical order.
-
-    >>> "DetCons" in all_rerankers()
-    True
-    """
-    found = {name: cls for name, cls in REGISTRY["reranker"].items() if issubclass(cls, Reranker)}
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
 def describe(cls: type[Reranker]) -> dict[str, Any]:
