@@ -202,7 +202,7 @@ def _of_table(
         for other in table.names
         if other not in (query, text)
     }
-    words = not table.by_keys and (spelled(query) in SEARCHED or hold_words(asked))
+    words = table.roles is None and (spelled(query) in SEARCHED or hold_words(asked))
     if text is None and words:
         found = _of_words(name, asked, others, query)
     else:

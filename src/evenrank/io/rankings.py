@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,24 +15,19 @@ import pyarrow as pa
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run, Ties, check_ties
-from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted, shortened
-from evenrank.io.cells import grade_cells, id_cells, is_number, score_cells
+from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted
+from evenrank.io.cells import is_number, one_array
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
-from evenrank.io.datasets import dataset_table, is_dataset
-from evenrank.io.row_problems import RowProblems
+from evenrank.io.datasets import is_dataset
 from evenrank.io.run_record import READS_JUDGEMENTS, read_record
 from evenrank.io.source import as_source, check_format, format_names
-from evenrank.io.table_files import NamedTable, open_table
-from evenrank.io.tables import Role, as_table, read_roles
+from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import Role, read_roles, the_table
 from evenrank.io.trec import BY_INTENT, Columns, contradictions, read_trec
 from evenrank.io.trec_fields import DIVERSITY, NTCIR_QRELS, QRELS, RUN, Layout
 from evenrank.io.written import TIES_KEY
 
 NTCIR = "ntcir"
-_ACCEPTED = (
-    "a path (str or Path, '-' is standard input), 'ir_datasets:ID', an open file, a pandas, polars or Arrow "
-    "table, a list of named tuples, a dict {query: {document: value}}, or an object whose to_dict() gives one"
-)
 _IDS = spellings(*(name for role in ("query", "document") for names in NAMES[role] for name in names))
 _OTHERWISE = ("grade", "intent", "value", "share")  # roles of columns that runs do not have
 _LOOKED_AT = 1000  # rows in which numbers are looked for
@@ -215,51 +209,42 @@ def _load(
     if isinstance(value, (Qrels, DiversityQrels) if layout.is_run else Run):  # both turn into dictionaries
         wanted = "a run" if layout.is_run else "judgements"
         raise InputTypeError(f"{value!r} was given for {wanted}: are run and judgements swapped?")
-    origin, advice = Provenance(), ""
+    name = getattr(value, "name", None)
+    origin = Provenance(name=name if isinstance(name, str) and name else None)
     file = None if is_dataset(value) else as_source(value)
-    if file is None and format is not None:
-        raise ParameterError(f"format= applies only to files, got {type(value).__name__}")
-    if is_dataset(value):
-        table: NamedTable | None = dataset_table(str(value), "scoreddocs" if layout.is_run else "qrels")
-        origin = Provenance(str(value), str(value).rpartition(":")[2])
-    elif file is not None:
-        file.check()
-        form = format or file.guessed_format or "trec"
+    advice = ""
+    if file is not None:
         origin = Provenance(file.name, file.stem)
-        if form == "trec":
+        format = format or file.guessed_format or "trec"
+        if format == "trec":
             if columns is not None:
                 raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
+            file.check()
             return read_trec(file, layout, lambda found: build(found, origin))
-        table = open_table(file, form, layout.what)
-        if form in ("csv", "tsv") and (cure := layout.header_of(table.names, form)):
-            raise DataError(f"{file.name}:1: {cure}")
-        origin = origin._replace(metadata=table.metadata)
-        advice = _SHELL + (_NO_HEADER if form in ("csv", "tsv") else "")
-    else:
-        table = as_table(value, kind)
-    if table is not None:
-        found, report = _of_table(table, layout, columns, advice), table.report
-    elif columns is not None:
+        advice = _SHELL + (_NO_HEADER if format in ("csv", "tsv") else "")
+    elif is_dataset(value):
+        origin = Provenance(str(value), str(value).rpartition(":")[2])
+    if isinstance(value, Mapping):
+        for query, own in value.items():
+            if isinstance(own, Mapping) and not own:
+                raise layout.nothing(kind, f"query {query!r} has none: leave it out")
+    keys = ("query", *(["intent"] if layout.intent else []), "document", layout.value)
+    part = "scoreddocs" if layout.is_run else "qrels"
+    source = value if file is None else file
+    table = the_table(source, layout.what, name=kind, format=format, mapping=keys, part=part)
+    if table.roles is not None and columns is not None:
         raise ParameterError(f"columns= applies only to tables, got {type(value).__name__}")
-    else:
-        if not isinstance(value, Mapping):
-            name = getattr(value, "name", None)
-            origin = Provenance(name=name if isinstance(name, str) and name else None)
-            value = _dictionary(value, kind)
-        found, report = _of_mapping(value, layout, kind)
+    if table.roles is not None and table.names != list(keys):
+        key, cell = (table.column(name)[0] for name in table.names[:2])
+        shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value}}}"
+        raise DataError(f"{kind}: query {key!r}: expected {shape}, got {type(cell).__name__} {cell!r:.60}")
+    if format in ("csv", "tsv") and (cure := layout.header_of(table.names, format)):
+        raise DataError(f"{table.name}:1: {cure}")
+    found = _of_table(table, layout, columns, advice)
     try:
-        return build(found, origin)
+        return build(found, origin._replace(metadata=table.metadata))
     except DataError as error:  # it counts rows of columns; the user knows lines, rows or queries
-        raise report.relocated(error) from None
-
-
-def _dictionary(value: object, kind: str) -> Mapping[object, object]:
-    to_dict = getattr(value, "to_dict", None)
-    if callable(to_dict) and not isinstance(value, type):
-        found = to_dict()
-        if isinstance(found, Mapping):
-            return found
-    raise InputTypeError(f"a {kind} is read from {_ACCEPTED}; got {type(value).__name__}")
+        raise table.report.relocated(error) from None
 
 
 def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | None, advice: str) -> Columns:
@@ -279,10 +264,12 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
     found = read_roles(table, roles, columns, advice=advice)
     queries, documents, ranks = found["query"], found["document"], found.get("rank")
     if len(documents) == 0:
-        raise layout.nothing(table.name, "the table has no rows")
+        raise layout.nothing(table.name, "there are no rows")
     codes = queries.indices.to_numpy(zero_copy_only=False)
     if in_order:
-        ranks = _ranks_by_row(codes)
+        order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes)
+        ranks = np.empty(len(codes))  # 1, 2, .. for the rows of each query
+        ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
         warnings.warn(
             f"{table.name}: no column for a score or a rank: the documents of a query are taken in the order "
             "of the rows",
@@ -303,31 +290,20 @@ def _perhaps_scores(table: NamedTable, columns: Mapping[str, str] | None) -> boo
     """Whether a column may hold scores or grades under a name that nobody knows: numbers in its first rows,
     or the name of something else that documents of queries have."""
     named = set((columns or {}).values())
-    others = [name for name in table.names if name not in named and spelled(name) not in _IDS]
-    if any(name in ACCEPTED[role] for name in others for role in _OTHERWISE):
-        return True
-    return any(_numeric(_listed(table.column(name)[:_LOOKED_AT]), text=table.text) for name in others)
-
-
-def _numeric(cells: list[Any], *, text: bool) -> bool:
-    """Whether most of the cells that hold something are numbers."""
-    held = [value for value in cells if value is not None and value != ""]
-    if text:
-        return 2 * sum(map(is_number, held)) > len(held)
-    return 2 * sum(isinstance(one, numbers.Real) and not isinstance(one, bool) for one in held) > len(held)
-
-
-def _listed(cells: Any) -> list[Any]:
-    return cells.to_pylist() if isinstance(cells, (pa.Array, pa.ChunkedArray)) else list(cells)
-
-
-def _ranks_by_row(codes: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """1, 2, ... for the rows of each query, in their order."""
-    order = np.argsort(codes, kind="stable")
-    sizes = np.bincount(codes)
-    ranks = np.empty(len(codes))
-    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    return ranks
+    for name in table.names:
+        if name in named or spelled(name) in _IDS:
+            continue
+        if any(name in ACCEPTED[role] for role in _OTHERWISE):
+            return True
+        cells = one_array(table.column(name)[:_LOOKED_AT])
+        held = [
+            cell
+            for cell in (cells.to_pylist() if isinstance(cells, pa.Array) else cells)
+            if cell or cell == 0
+        ]
+        if held and all(is_number(str(cell)) for cell in held):
+            return True
+    return False
 
 
 def _by_intent(codes: npt.NDArray[Any], documents: pa.Array, intents: Any) -> Callable[[int], str]:
@@ -339,42 +315,3 @@ def _by_intent(codes: npt.NDArray[Any], documents: pa.Array, intents: Any) -> Ca
         return BY_INTENT if len({str(intents[at]) for at in own}) > 1 else ""
 
     return hint
-
-
-def _of_mapping(mapping: Mapping[Any, Any], layout: Layout, source: str) -> tuple[Columns, RowProblems]:
-    """The columns of ``{query: {document: value}}``, or of ``{query: {intent: {document: grade}}}``."""
-    queries, intents, documents, values = list[Any](), list[Any](), list[Any](), list[Any]()
-    whole_query: set[int] = set()  # rows that stand for a query which is no mapping, or empty
-
-    def place(row: int) -> str:
-        if row in whole_query:
-            return f"query {queries[row]!r}"
-        intent = f", intent {intents[row]!r}" if layout.intent else ""
-        return f"query {queries[row]!r}{intent}, document {documents[row]!r}"
-
-    report = RowProblems(source, place=place)
-    shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value}}}"
-    for query, inner in mapping.items():
-        groups = inner if layout.intent else {"": inner}
-        wrong = ""
-        if not isinstance(groups, Mapping) or not all(isinstance(one, Mapping) for one in groups.values()):
-            wrong = f"expected a mapping {shape}, got {type(inner).__name__} {shortened(repr(inner), 60)}"
-        elif not groups or not all(groups.values()):
-            wrong = f"no {layout.what}: leave the query out"
-        if wrong:
-            whole_query.add(len(queries))
-            report.add(len(queries), wrong)
-            groups = {"?": {"?": 0}}
-        for intent, group in groups.items():
-            queries.extend([query] * len(group))
-            intents.extend([intent] * len(group))
-            documents.extend(group)
-            values.extend(group.values())
-    if not mapping:
-        raise layout.nothing(source, "the mapping is empty")
-    query_ids = id_cells(queries, "query", report).dictionary_encode()  # keys stay as they are
-    doc_ids = id_cells(documents, "document", report)
-    intent_ids = id_cells(intents, "intent", report) if layout.intent else None
-    numeric = score_cells(values, report) if layout.is_run else grade_cells(values, report)
-    report.check()
-    return Columns(query_ids, doc_ids, numeric, intent_ids), report

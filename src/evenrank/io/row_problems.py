@@ -12,7 +12,8 @@ class RowProblems:
 
     Where the rows come from lines of a file, ``lines`` holds the number of each, or counts them for a
     message, and ``broken`` are lines that are no rows; ``place`` says it in words
-    (the query and document of a mapping), or nothing; without either, a row is called by its number.
+    (the query and document of a mapping), or nothing, and ``at`` names the file and line, where there are
+    several files; without any of these, a row is called by its number.
 
     >>> report = RowProblems("frame")
     >>> report.add(2, "score is missing")
@@ -28,10 +29,12 @@ class RowProblems:
         lines: Sequence[int] | Callable[[], Sequence[int]] | None = None,
         broken: Sequence[Problem] = (),
         place: Callable[[int], str] | None = None,
+        at: Callable[[int], str] | None = None,
     ) -> None:
         self.source = source
         self.lines = lines
         self.place = place
+        self.at = at
         self.hint: Callable[[int], str] | None = None  # what to add to a problem that ``relocated`` tells
         self.subject: Callable[[int], str] | None = None  # what to put before a problem that is added
         self._broken = broken
@@ -60,7 +63,7 @@ class RowProblems:
                 self.source, sorted([*numbered, *self._broken], key=lambda one: one.line), more=self._more
             )
         shown = problems[:PROBLEMS_SHOWN]
-        lines = [f"{self.source}: {self._place(row)}{what}" for row, what in shown]
+        lines = [f"{self._at(row)}: {what}" for row, what in shown]
         if self._more or len(problems) > PROBLEMS_SHOWN:
             lines.append(f"{self.source}: only the first {len(shown)} problems are listed")
         error = DataError("\n".join(lines))
@@ -84,6 +87,8 @@ class RowProblems:
             self.lines = self.lines()
         return row + 1 if self.lines is None else self.lines[row]
 
-    def _place(self, row: int) -> str:
+    def _at(self, row: int) -> str:
+        if self.at is not None:
+            return self.at(row)
         place = f"row {row + 1}" if self.place is None else self.place(row)
-        return f"{place}: " if place else ""
+        return f"{self.source}: {place}" if place else self.source

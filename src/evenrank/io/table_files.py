@@ -41,7 +41,7 @@ class NamedTable:
     text: bool = False  # all cells are text, numbers too
     report: RowProblems = field(default_factory=lambda: RowProblems("table"))
     metadata: Mapping[str, str] = field(default_factory=dict)
-    by_keys: bool = False  # queries are keys of a dictionary, which stay as they are, as in Run.build
+    roles: Mapping[str, str] | None = None  # its columns, where nobody named them: of a dictionary, of lines
 
     @property
     def name(self) -> str:

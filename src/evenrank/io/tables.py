@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from evenrank.errors import DataError, InputTypeError
+from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
 from evenrank.io.column_names import candidates, resolve
+from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
 from evenrank.io.table_files import NamedTable, open_table
+
+_ACCEPTED = (
+    "a path (str or Path, '-' is standard input), an open file, a pandas, polars or Arrow table, a list of "
+    "named tuples, a dictionary, or an object whose to_dict() gives one"
+)
 
 
 class Role(NamedTuple):
@@ -76,60 +83,57 @@ def the_table(
     format: str | None = None,
     usual: str = "csv",
     mapping: Sequence[str] = (),
+    part: str = "",
 ) -> NamedTable:
     """The table in a file or in memory; in a dictionary of columns, or in one whose keys and values are those
     of the columns ``mapping``, as ``{query: {document: value}}``.
 
     ``what`` is what an empty table has none of, ``name`` what to call one in memory, ``usual`` the format of
-    a file whose suffix does not tell it.
+    a file whose suffix does not tell it, and ``part`` what is taken of a data set of ``ir_datasets``.
     """
     name = name or what
     if isinstance(source, NamedTable):
         return source
-    if isinstance(source, Mapping) and mapping:
-        listed = all(isinstance(inner, Sized) and not isinstance(inner, str) for inner in source.values())
-        names = [key for key in source if isinstance(key, str)]
-        if not listed or not candidates(names, mapping[0]) or _of_mappings(source):
-            return mapping_table(source, mapping, name)
-        source = pa.table(dict(source))
-    table, file = as_table(source, name), as_source(source)
-    if table is None and file is not None:
+    if part and is_dataset(source):
+        return dataset_table(str(source), part)
+    file = as_source(source)
+    if file is not None:
         file.check()
-        table = open_table(file, format or guess_format(file.path or file.name) or usual, what)
-    if table is None:
-        accepted = "a path, a table or a dictionary" if mapping else "a path or a table"
-        raise InputTypeError(f"{what} are read from {accepted}, got {type(source).__name__}")
-    return table
-
-
-def _of_mappings(source: Mapping[Any, Any]) -> bool:
-    return any(isinstance(inner, Mapping) for inner in source.values())
+        return open_table(file, format or guess_format(file.path or file.name) or usual, what)
+    if format is not None:
+        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
+    table = as_table(source, name)
+    if table is not None:
+        return table
+    to_dict = getattr(source, "to_dict", None)
+    if mapping and not isinstance(source, (Mapping, type)) and callable(to_dict):
+        source = to_dict()  # as a Series of pandas, or a run of ranx
+    if not mapping or not isinstance(source, Mapping):
+        raise InputTypeError(f"{what} are read from {_ACCEPTED}; got {type(source).__name__}")
+    names = [key for key in source if isinstance(key, str)]
+    lists = all(isinstance(one, Sized) and not isinstance(one, (str, Mapping)) for one in source.values())
+    if lists and candidates(names, mapping[0]):
+        return NamedTable(names, pa.table(dict(source)).column, report=RowProblems(name))
+    return mapping_table(source, mapping, name)
 
 
 def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -> NamedTable:
-    """A row for each entry of a dictionary, or of the dictionaries or lists in it. The columns are called by
-    the last of the names where there are fewer."""
-    rows: list[tuple[Any, ...]] = []
-    for key, inner in mapping.items():
-        if isinstance(inner, Mapping):
-            rows += [(key, *entry) for entry in inner.items()]
-        else:
-            rows += [(key, one) for one in (inner if isinstance(inner, (list, tuple, set)) else [inner])]
-    widths = {len(row) for row in rows} or {len(names)}
-    if len(widths) > 1:
-        raise InputTypeError(f"{name}: some of the values are dictionaries, and some are not")
-    used = list(names[-widths.pop() :])
-
-    def place(row: int) -> str:
-        keys = zip(used[:-1], rows[row], strict=False)
-        return ", ".join(f"{column} {key!r}" for column, key in keys)
-
-    return NamedTable(
-        used,
-        lambda column: [row[used.index(column)] for row in rows],
-        report=RowProblems(name, place=place),
-        by_keys=True,
+    """A row for each entry of a dictionary, or of the dictionaries in it. The columns are called by the last
+    of the names where there are fewer."""
+    keys, values = [list(mapping)], list(mapping.values())
+    while len(keys) + 1 < len(names) and any(isinstance(inner, Mapping) for inner in values):
+        if not all(isinstance(inner, Mapping) for inner in values):
+            raise InputTypeError(f"{name}: a mix of values that are dictionaries and of others")
+        keys = [list(chain.from_iterable(map(repeat, column, map(len, values)))) for column in keys] + [
+            list(chain.from_iterable(values))
+        ]
+        values = [cell for inner in values for cell in inner.values()]
+    used = list(names[-len(keys) - 1 :]) if mapping else list(names)
+    columns = dict(zip(used, [*keys, values] if mapping else [[]] * len(used), strict=True))
+    report = RowProblems(
+        name, place=lambda row: ", ".join(f"{key} {columns[key][row]!r}" for key in used[:-1])
     )
+    return NamedTable(used, columns.__getitem__, report=report, roles={role: role for role in used})
 
 
 def column_of_roles(
@@ -164,10 +168,17 @@ def read_roles(
 
 def _checked(table: NamedTable, column: str, role: Role) -> Any:
     cells, called = table.column(column), role.called or role.name
-    if role.cells == "query" and not table.by_keys:
-        return query_cells(cells, table.report)
+    if role.cells == "query":
+        return query_column(table, column)
     if role.cells == "number":
         return score_cells(cells, table.report, called, text=table.text)
     if role.cells == "grade":
         return grade_cells(cells, table.report, text=table.text)
     return id_cells(cells, called, table.report)
+
+
+def query_column(table: NamedTable, column: str) -> pa.DictionaryArray:
+    """The ids of queries, made from words where cells hold such; keys of a dictionary stay as they are."""
+    if table.roles is not None:
+        return id_cells(table.column(column), "query", table.report).dictionary_encode()
+    return query_cells(table.column(column), table.report)

@@ -26,23 +26,17 @@ from evenrank.io.counts import ID
 from evenrank.io.derived_groups import StoredGroups, stored_groups
 from evenrank.io.groups.bins import checked_bins, refuse_quantities
 from evenrank.io.groups.entries import Asked, Entries, shares_of_votes, table_entries
-from evenrank.io.groups.folders import RowsOfFiles, is_several_tables, table_of_folder
-from evenrank.io.groups.hints import NO_HEADER
+from evenrank.io.groups.folders import is_several_tables, table_of_folder
 from evenrank.io.groups.lines import LINES, ROLES, table_of_lines
-from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, check_format, format_names, guess_format
-from evenrank.io.table_files import NamedTable, open_table
-from evenrank.io.tables import as_table
+from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import the_table
 
 LOADED = 1 << 17  # rows of derived groups: so many take 54 MB, and all of them are at hand
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
 
 _NO_VALUE = "is not a value of"
 _OTHER_LABELS = "; add it to values=, even= (equally of all values) or ignore= (no label)"
-_ACCEPTED = (
-    "a path (str or Path, '-' is standard input), a folder or a pattern of tables, an open file, "
-    "a pandas, polars or Arrow table, a dict {document: value} or {query: {document: value}}"
-)
 
 
 def read_groups(
@@ -64,47 +58,21 @@ def read_groups(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Membership:
-    """Which values of the attribute ``name`` documents have.
+    """Which values of the attribute ``name`` documents have; the guide "groups" shows every form.
 
-    ``source`` is a path, a folder or a pattern of tables (``shards/*.jsonl.gz``), an open file, a pandas,
-    polars or Arrow table, or a dict ``{document: value}`` or ``{query: {document: value}}``. A table (CSV,
-    TSV, JSONL, Parquet; ``.gz`` and ``.zst`` too) has a column of documents; one of queries makes the groups
-    depend on the query. The rest is one of
+    ``source`` is what ``read_run`` takes, a folder or a pattern of tables (``shards/*.jsonl.gz``), or a dict
+    ``{document: value}`` or ``{query: {document: value}}``. A table has a column of documents, perhaps one of
+    queries, and a column of labels called like the attribute or ``column``; or rows of ``document, value,
+    share``; or a column of shares for each value. ``format`` may also be ``gmemb`` (NTCIR), ``trec`` (``query
+    iteration document label``) or ``trec-fair`` (``document,label,label,..``).
 
-    - a column of labels called like the attribute, or named by ``column=``. An empty cell is a document
-      without a label. A cell of JSONL or Parquet may be a list, or a mapping of values to shares;
-    - rows of ``document, value`` and, if there are shares, ``share`` or ``prob``: a row for each value;
-    - one column of shares for each value. ``values=`` names them where there are other columns too.
-
-    Without named columns (``format=`` says so where the file's name does not):
-
-    - ``gmemb`` (NTCIR FairWeb): ``query document share share ..``. The values are called 1, 2, ..
-      unless ``values=`` names them;
-    - ``trec``, as ``.qrels``: ``query iteration document label``;
-    - ``trec-fair`` (TREC Fair 2019 and 2020): ``document,label,label,..``, a label for each author. A
-      document has the values by the shares of its authors.
-
-    ``values`` are the values in their order, by default those found; an ``ordinal`` attribute needs it
-    unless they are numbers. ``target`` is that of ``Attribute``, by default uniform. With ``multilabel`` a
-    document has each of several values, and ``split="full"`` counts it for each. A label in ``even`` belongs
-    equally to all values; one in ``ignore`` counts as no label. ``unlabelled="own"`` makes each document that
-    is listed without a label a value of its own; a ranked document that is not listed is then an error.
-
-    With ``votes`` a table has a row for each vote: document, rater and label, and the query if labels depend
-    on it. A document has each value by its share of the votes, which are then the probabilities of its
-    values; votes for a label in ``ignore`` do not count. A rater who votes twice on a document is an error.
-
-    ``unit`` is the column of what labels belong to, as the seller whose size is the label of all its
-    products, or a dict ``{document: unit}``. Verdicts count such labels once for each unit.
-
-    With ``bins`` the column has numbers, as prices, which become groups in their order: ``bins=4`` makes four
-    of about the same size, in which equal numbers stay together, and ``bins=[10, 50]`` those below 10, from
-    10 to below 50, and from 50. A document without a number has no group.
-
-    A Parquet file or folder of groups that were derived from words (``evenrank scan --field groups``) has the
-    target of its lexicon unless another is named. ``values`` are then its groups in another order, and
-    options that are for labels are refused. Of more than 131,072 documents only those are read that a run
-    lists.
+    - ``values``, ``ordinal`` and ``target`` are those of ``Attribute``; without ``values``, those found.
+    - ``multilabel``: a document has each of several values, counted fully with ``split="full"``.
+    - ``even``: labels that belong equally to all values; ``ignore``: labels that count as none.
+    - ``unlabelled="own"``: each document that is listed without a label is a value of its own.
+    - ``votes``: a row for each rater's label; a document has each value by its share of the votes.
+    - ``unit``: the column of what labels belong to, as a seller, or a dict ``{document: unit}``.
+    - ``bins``: the column has numbers, which become so many ordered groups, or groups between these edges.
 
     Shares sum to 1 within 1e-6. They, unknown values and a document with two values are one error that
     names the documents and their lines.
@@ -134,10 +102,8 @@ def read_groups(
         _refuse(name, of_labels | {"column": column, "bins": bins}, f"{stored.path} has shares")
         found = _of_derived(stored, format, asked, ordinal, target, split)
         return found if owners is None else replace(found, unit=owners)
-    table, roles, values = _table(source, file, format, asked)
-    entries = table_entries(table, replace(asked, values=values), roles)
-    if isinstance(entries.report, RowsOfFiles) and entries.queries is None and not votes:
-        entries.report.check_in_one_file(entries.documents)
+    table, values = _table(source, file, format, asked)
+    entries = table_entries(table, replace(asked, values=values))
     named = values is not None or entries.lists
     if not named and entries.shares is None:
         refuse_quantities(entries.names, name, table.name)
@@ -214,80 +180,48 @@ def _of_derived(
 
 def _table(
     source: object, file: Source | None, format: str | None, asked: Asked
-) -> tuple[NamedTable, dict[str, str] | None, Sequence[str] | None]:
-    """Any source as a table; what its columns are, where that need not be found out; and the values."""
+) -> tuple[NamedTable, Sequence[str] | None]:
+    """Any source as a table; and the values, as far as they are known."""
     if is_several_tables(source, format):
         needed = {asked.name, asked.column, *asked.columns.values(), *(asked.values or ())}
-        return table_of_folder(source, format, needed), None, asked.values
-    values = asked.values
+        return table_of_folder(source, format, needed), asked.values
     if file is not None:
-        file.check()
         format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
-        if format not in LINES:
-            return _opened(file, format), None, values
-        if asked.bins is not None:
-            raise ParameterError(
-                f"{file.name}: bins= is for a column of a table, and a {format} file has none"
-            )
-        if asked.votes:
-            raise ParameterError(f"{file.name}: votes are read from a table of document, rater and label")
-        table, values = table_of_lines(file, format, values, asked.multilabel)
-        kind = f"a {format} file"
-    elif format is not None:
-        raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
-    elif (found := as_table(source, asked.name)) is not None:
-        return found, None, values
+    if file is None or format not in LINES:
+        given = source if file is None else file
+        table = the_table(given, "groups", name=asked.name, format=format, mapping=ROLES)
+        values, kind = asked.values, type(source).__name__
+        if table.roles is not None:
+            _check_dictionary(table, asked)
     else:
-        kind = type(source).__name__
-        table = _table_of_mapping(source, asked)
-    if asked.votes:
-        raise ParameterError(f"{table.name}: votes are read from a table of document, rater and label")
-    if asked.column is not None or asked.own_columns:
-        raise ParameterError(f"{table.name}: columns= applies only to tables: {kind} has no named columns")
-    roles = {role: name for role, name in ROLES.items() if name in table.names}
-    return table, roles, values
+        file.check()
+        kind = f"a {format} file"
+        if asked.bins is not None or asked.votes:
+            raise ParameterError(f"{file.name}: bins= and votes= apply only to tables, and this is {kind}")
+        table, values = table_of_lines(file, format, asked.values, asked.multilabel)
+    if table.roles is not None and (asked.votes or asked.column is not None or asked.own_columns):
+        option = "votes" if asked.votes else "columns"
+        raise ParameterError(f"{table.name}: {option}= applies only to tables: {kind} has no named columns")
+    return table, values
 
 
-def _opened(file: Source, format: str) -> NamedTable:
-    """The table in a file; lines of several lengths may be those of authors."""
-    table = open_table(file, format, "groups")
-    if table.report.found:
-        error = table.report.error()
-        if error.problems and all(", but the header has" in what for _, what in error.problems):
-            raise DataError(f"{error}\n{NO_HEADER}")
-    return table
-
-
-def _table_of_mapping(source: Any, asked: Asked) -> NamedTable:
-    """The columns document and value; and query, of ``{query: {document: value}}``."""
-    to_dict = getattr(source, "to_dict", None)
-    if not isinstance(source, Mapping) and callable(to_dict) and not isinstance(source, type):
-        source = to_dict()  # as a Series of pandas
-    if not isinstance(source, Mapping):
-        raise InputTypeError(f"groups are read from {_ACCEPTED}; got {type(source).__name__}")
-    nested = [isinstance(inner, Mapping) for inner in source.values()]
-    if any(nested) and not all(nested):
-        raise InputTypeError(
-            f"{asked.name}: groups are {{document: value}} or {{query: {{document: value}}}}, not a mix"
-        )
-    by_query = any(nested)
-    rows = [
-        (query, document, cell)
-        for query, inner in (source.items() if by_query else [("", source)])
-        for document, cell in inner.items()
-    ]
-    if not rows:
-        raise DataError(f"{asked.name}: no groups (the mapping is empty)")
+def _check_dictionary(table: NamedTable, asked: Asked) -> None:
+    """Refuse shares in a dictionary: they would be taken for queries and documents."""
+    by_query = "query" in table.names
     floats = (float, np.floating)
-    if by_query and asked.bins is None and any(isinstance(c, floats) and c == c for *_, c in rows):
+    if (
+        by_query
+        and asked.bins is None
+        and any(isinstance(cell, floats) and cell == cell for cell in table.column("value"))
+    ):
         raise InputTypeError(
             f"{asked.name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: "
             "shares of values are a table with one column for each value, or rows for Membership.build"
         )
-    names = [ROLES["query"], ROLES["document"], ROLES["value"]]
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    report = RowProblems(asked.name, place=lambda row: f"query {rows[row][0]!r}" if by_query else "")
-    return NamedTable(names[not by_query :], columns.__getitem__, report=report, by_keys=True)
+    queries = table.column("query") if by_query else []
+    table.report.place = lambda row: (
+        f"query {queries[row]!r}" if by_query else ""
+    )  # documents are named anyway
 
 
 def _without(entries: Entries, ignore: frozenset[str], name: str) -> Entries:

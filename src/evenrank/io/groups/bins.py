@@ -76,21 +76,18 @@ def _shown(number: float) -> str:
 
 
 def refuse_quantities(labels: Sequence[str], name: str, source: str) -> None:
-    """Say of labels that are many different numbers how they become groups.
-
-    Numbers with a part behind the point are no labels then. Whole ones may be: as those of brands.
-    """
-    if len(labels) <= MANY:
-        return
+    """Say of labels that are numbers how they become groups. Those with a part behind the point are no
+    labels; whole ones may be, as those of brands."""
     try:
         numbers = np.array([float(label) for label in labels])
     except ValueError:
         return
-    if not np.isfinite(numbers).all():
+    fractions = (numbers % 1 != 0).any()
+    if not np.isfinite(numbers).all() or (len(labels) <= MANY and not fractions):
         return
     lowest, highest = _shown(numbers.min()), _shown(numbers.max())
     found = f"{source}: {name!r} has {len(labels):,} different numbers, {lowest} to {highest}"
-    if (numbers % 1 != 0).any():
-        raise DataError(f"{found}: {CURE}")
+    if fractions:
+        raise DataError(f"{found}: {CURE}; name columns of shares, or labels, with values= (FILE:values=A,B)")
     told = f"{found}: each is a group of its own; where they are quantities, {CURE}"
     warnings.warn(told, EvenrankWarning, stacklevel=2)

@@ -15,13 +15,17 @@ from evenrank.arrays import Bools, Floats, Int64s, values_of
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
-from evenrank.io.cells import described, id_cells, is_missing, is_number, one_array, query_cells, score_cells
+from evenrank.io.cells import described, id_cells, is_missing, is_number, one_array, score_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
 from evenrank.io.groups.bins import CURE, Bins, binned
-from evenrank.io.groups.hints import NO_HEADER, elsewhere, holds_numbers, shares_as_labels
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import query_column
 
+NO_HEADER = (
+    "if the first line is not a header and every line is document,label,label,.. then say format='trec-fair' "
+    "(in the shell FILE:format=trec-fair)"
+)
 _ROLES = ("query", "document", "value", "share", "rater")
 _SPARE_IDS = ("id", "_id")
 
@@ -73,24 +77,29 @@ class Entries(NamedTuple):
 Values = tuple[Int64s, Int64s, tuple[str, ...], Floats | None]  # rows, codes, names and shares of entries
 
 
-def table_entries(table: NamedTable, asked: Asked, chosen: Mapping[str, str] | None = None) -> Entries:
-    """``chosen`` are the columns of documents, values, .., where they are known."""
-    report = table.report
+def table_entries(table: NamedTable, asked: Asked) -> Entries:
+    report, chosen = table.report, table.roles
     called = asked.name  # in messages
     if chosen is None:
-        chosen = _chosen(table, asked)
+        try:
+            chosen = _chosen(table, asked)
+        except DataError as error:
+            said = report.error() if report.found else error  # lines that are no rows may be why
+            raise DataError(f"{said}\n{NO_HEADER}") if table.text else said from None
         called = chosen.get("value", called)
     documents = id_cells(table.column(chosen["document"]), "document", report)
     queries = None
     if "query" in chosen:
-        cells = table.column(chosen["query"])
-        ids = id_cells(cells, "query", report) if table.by_keys else query_cells(cells, report)
-        queries = as_strings(ids)
+        queries = as_strings(query_column(table, chosen["query"]))
     report.subject = lambda row: f"document {documents[row].as_py()!r}: "
     if asked.bins is not None:
         values = _bins(table, asked.name, chosen.get("value"), called, asked.bins)
     elif "value" in chosen:
-        values = _labels_and_shares(table, chosen, called)
+        values = _labels(table.column(chosen["value"]), called, report)
+        if "share" in chosen and values[3] is None:
+            values = _with_shares(
+                values, score_cells(table.column(chosen["share"]), report, "share", text=table.text), report
+            )
     else:
         values = _shares_by_column(table, _value_columns(table, asked, chosen))
         if asked.values is None:
@@ -137,8 +146,6 @@ def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
             f"FILE:column={found['value'][0]})"
         )
     advice = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
-    if table.text:  # cells of lines, of which the first may be no header
-        advice += f"; {NO_HEADER}"
     roles = [role for role, there in wanted.items() if there]
     return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
 
@@ -151,7 +158,7 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
     for name in names:
         if name not in rest:
             wrong = wrong or f"none is called {name!r}"
-        elif asked.values is None and not holds_numbers(table.column(name), text=table.text):
+        elif asked.values is None and not _holds_numbers(table.column(name)):
             wrong = wrong or f"{name!r} holds no shares"
     if len(names) == 1 and not wrong:
         wrong = "a single column cannot hold shares"
@@ -160,9 +167,14 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
             f"{table.name}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
             f"{', '.join(ACCEPTED['value'])}), and no columns of shares: {wrong}; the columns found are "
             f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
-            f"{elsewhere(table, chosen)}"
         )
     return tuple(names)
+
+
+def _holds_numbers(cells: Any) -> bool:
+    """Whether some of the first cells are numbers."""
+    first = one_array(cells[:PROBLEMS_SHOWN])
+    return any(is_number(str(cell)) for cell in (first.to_pylist() if isinstance(first, pa.Array) else first))
 
 
 def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: Bins) -> Values:
@@ -174,10 +186,7 @@ def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: B
         )
     table.report.check()
     cells = table.column(column)
-    first = cells[:PROBLEMS_SHOWN]
-    if not any(
-        is_number(str(cell)) for cell in (first.to_pylist() if hasattr(first, "to_pylist") else first)
-    ):
+    if not _holds_numbers(cells):
         raise DataError(
             f"{table.name}: {called!r} has no numbers, and bins= makes groups of numbers: give it to columns "
             "of numbers alone (in the shell --groups seller --groups price:bins=4)"
@@ -189,26 +198,13 @@ def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: B
     return rows, codes, names, None
 
 
-def _labels_and_shares(table: NamedTable, chosen: Mapping[str, str], called: str) -> Values:
-    """A column of labels, and perhaps one of their shares."""
-    report, labels = table.report, table.column(chosen["value"])
-    if "share" not in chosen and len(chosen) < len(table.names):
-        wide = shares_as_labels(table, chosen, labels)
-        if wide:
-            raise DataError(
-                f"{table.name}: {called!r} holds shares, not labels: {listed(wide)} sum to 1 in every row, "
-                f"and stand for one value each; say values={list(wide)!r} and no column, for an attribute "
-                f"that is not called as one of them (in the shell FILE:values={','.join(wide)})"
-            )
-        report.hint = lambda row: elsewhere(table, chosen)
-    rows, codes, names, shares = _labels(labels, called, report)
-    if "share" in chosen and shares is None:
-        shares = score_cells(table.column(chosen["share"]), report, "share", text=table.text)
-        counts = np.bincount(rows, minlength=len(shares))
-        for row in np.flatnonzero(counts != 1)[: PROBLEMS_SHOWN + 1].tolist():
-            report.add(row, "several values beside one share" if counts[row] else "value is missing")
-        shares = shares[rows]
-    return rows, codes, names, shares
+def _with_shares(values: Values, shares: Floats, report: RowProblems) -> Values:
+    """Labels with the share that stands beside each."""
+    rows, codes, names, _ = values
+    counts = np.bincount(rows, minlength=len(shares))
+    for row in np.flatnonzero(counts != 1)[: PROBLEMS_SHOWN + 1].tolist():
+        report.add(row, "several values beside one share" if counts[row] else "value is missing")
+    return rows, codes, names, shares[rows]
 
 
 def _shares_by_column(table: NamedTable, names: tuple[str, ...]) -> Values:

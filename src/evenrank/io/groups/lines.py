@@ -23,18 +23,13 @@ LINES = {
     "trec": "query iteration document label",
     "trec-fair": "document,label,label,..",
 }
-DOCUMENT, QUERY, VALUE = " document", " query", " value"  # no value is called so
-ROLES = {"document": DOCUMENT, "query": QUERY, "value": VALUE}
-_OTHER_KINDS = (
-    " (for a file of another kind say format=, in the shell FILE:format=csv for a table with a header, "
-    f"{', '.join(f'FILE:format={format} for {line}' for format, line in LINES.items())})"
-)
+ROLES = ("query", "document", "value")
 
 
 def table_of_lines(
     source: Source, format: str, values: Sequence[str] | None, multilabel: bool
 ) -> tuple[NamedTable, Sequence[str] | None]:
-    """A table whose columns are ``ROLES``, or a share for each value; and the values, where they are known.
+    """A table whose columns have ``ROLES``, or are a share for each value; and the values, where known.
 
     The values of ``gmemb`` are called 1, 2, .. unless they are named. In ``trec-fair`` a document has the
     values by the shares of its authors, or, with ``multilabel``, each of them.
@@ -50,7 +45,7 @@ def table_of_lines(
             fields = [field.decode() for field in line.split(b"," if format == "trec-fair" else None)]
             row = _row(fields, format, width, first=not rows)
         except BadValue as error:
-            other = "" if rows or broken or flaw else _OTHER_KINDS
+            other = "" if rows or broken or flaw else _other_kinds(format)
             broken.append(Problem(number, f"{error}{other}"))
             if len(broken) > PROBLEMS_SHOWN:
                 break
@@ -61,22 +56,35 @@ def table_of_lines(
     if not rows:
         nothing = DataError(f"{source.name}: no groups (there is no line with fields)")
         raise DataError.listing(source.name, broken) if broken else nothing
-    columns: dict[str, Any] = {DOCUMENT: as_strings([row[0] for row in rows])}
+    columns: dict[str, Any] = {_name("document"): as_strings([row[0] for row in rows])}
     if format != "trec-fair":
-        columns[QUERY] = as_strings([row[2] for row in rows])
+        columns[_name("query")] = as_strings([row[2] for row in rows])
     if format == "gmemb":
         values = values or tuple(str(place + 1) for place in range(width))
         shares = np.array([row[1] for row in rows]).reshape(len(rows), width)
         columns |= {value: numbers_of(shares[:, place]) for place, value in enumerate(values)}
     elif format == "trec":
-        columns[VALUE] = as_strings([row[1] for row in rows])
+        columns[_name("value")] = as_strings([row[1] for row in rows])
         if values is None:
             _check_not_intents(source.name, rows)
     else:
         cells = [{label: count / found.total() for label, count in found.items()} for _, found in rows]
-        columns[VALUE] = [list(one) for one in cells] if multilabel else cells
+        columns[_name("value")] = [list(one) for one in cells] if multilabel else cells
     report = RowProblems(source.name, lines=numbers, broken=broken)
-    return NamedTable(list(columns), columns.__getitem__, report=report), values
+    roles = {role: _name(role) for role in ROLES if _name(role) in columns}
+    return NamedTable(list(columns), columns.__getitem__, report=report, roles=roles), values
+
+
+def _name(role: str) -> str:
+    return f" {role}"  # no value is called so
+
+
+def _other_kinds(format: str) -> str:
+    others = [f"FILE:format={other} for {line}" for other, line in LINES.items() if other != format]
+    return (
+        " (for a file of another kind say format=, in the shell FILE:format=csv for a table with a header, "
+        f"{', '.join(others)})"
+    )
 
 
 def _row(fields: list[str], format: str, width: int, *, first: bool) -> tuple[Any, ...]:
