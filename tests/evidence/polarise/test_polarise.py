@@ -215,7 +215,7 @@ def test_texts_that_cannot_be_read(tmp_path: Path, debate: Debate, bag: Encode) 
         er.polarise(7, encoder=bag)
     with pytest.raises(InputTypeError, match=r"\{query: \{document: text\}\}"):
         er.polarise({"q": ["a"]}, encoder=bag)
-    with pytest.raises(DataError, match="document 'a'.*text"):
+    with pytest.raises(DataError, match=r"document 'a'.*text"):
         er.polarise({"q": {"a": 1}}, encoder=bag)
     with pytest.raises(DataError, match="no documents"):
         er.polarise({}, encoder=bag)
