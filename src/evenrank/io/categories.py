@@ -13,11 +13,6 @@ def read_categories(
     source: object, *, format: str | None = None, columns: Mapping[str, str] | None = None
 ) -> dict[str, list[str]]:
     """``{query: [category, ..]}`` from a file or a table with the columns query and category."""
-    if isinstance(source, Mapping) and "category" not in source:  # {query: category}, or several in a list
-        pairs = [
-            (query, one) for query, own in source.items() for one in ([own] if isinstance(own, str) else own)
-        ]
-        source = {"query": [query for query, _ in pairs], "category": [one for _, one in pairs]}
     table = the_table(source, "categories", format=format, mapping=("query", "category"))
     found = read_roles(table, ROLES, columns)
     out: dict[str, dict[str, None]] = {}

@@ -111,16 +111,21 @@ def the_table(
     if not mapping or not isinstance(source, Mapping):
         raise InputTypeError(f"{what} are read from {_ACCEPTED}; got {type(source).__name__}")
     names = [key for key in source if isinstance(key, str)]
-    lists = all(isinstance(one, Sized) and not isinstance(one, (str, Mapping)) for one in source.values())
-    if lists and candidates(names, mapping[0]):
+    sized = all(isinstance(one, Sized) and not isinstance(one, (str, Mapping)) for one in source.values())
+    if sized and candidates(names, mapping[0]):
         return NamedTable(names, pa.table(dict(source)).column, report=RowProblems(name))
     return mapping_table(source, mapping, name)
 
 
 def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -> NamedTable:
-    """A row for each entry of a dictionary, or of the dictionaries in it. The columns are called by the last
-    of the names where there are fewer."""
+    """A row for each entry of a dictionary, or of the dictionaries in it; of two names, for each in the lists
+    in it. The columns are called by the last of the names where there are fewer."""
     keys, values = [list(mapping)], list(mapping.values())
+    lists = (list, tuple, set)
+    if len(names) == 2 and any(isinstance(inner, lists) for inner in values):
+        values = [inner if isinstance(inner, lists) else [inner] for inner in values]
+        keys = [list(chain.from_iterable(map(repeat, mapping, map(len, values))))]
+        values = list(chain.from_iterable(values))
     while len(keys) + 1 < len(names) and any(isinstance(inner, Mapping) for inner in values):
         if not all(isinstance(inner, Mapping) for inner in values):
             raise InputTypeError(f"{name}: a mix of values that are dictionaries and of others")

@@ -12,9 +12,9 @@ from evenrank.arrays import Bools, Int64s
 from evenrank.data.lookup import refuse_repeated
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import encode_first_seen
-from evenrank.io.cells import id_cells, is_missing, query_cells, text_cells
+from evenrank.io.cells import id_cells, is_missing, text_cells
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import Role, column_of_roles, the_table
+from evenrank.io.tables import Role, column_of_roles, query_column, the_table
 
 
 class OfQuery(NamedTuple):
@@ -98,7 +98,7 @@ def read_opinions(
         return source
     mapping = ("query", "document", "text") if texts else ("query", "document")
     table = the_table(source, "documents", format=format, usual="jsonl", mapping=mapping)
-    if table.by_keys and "query" not in table.names:
+    if table.roles is not None and "query" not in table.names:
         raise InputTypeError("documents: a dictionary of texts must be {query: {document: text}}")
     return _of_table(table, columns, texts)
 
@@ -128,7 +128,7 @@ def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, with_texts: 
         Role("text", optional=not with_texts),
     ]
     chosen = column_of_roles(frame, roles, columns)
-    queries = query_cells(frame.column(chosen["query"]), report)
+    queries = query_column(frame, chosen["query"])
     documents = id_cells(frame.column(chosen["document"]), "document", report)
     texts = text_cells(frame.column(chosen["text"]), "text", report) if with_texts else None
     sides = None
