@@ -43,6 +43,8 @@ def slow_reader(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:
             if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", fields[4], re.ASCII):
                 return None
             value: float = float(fields[4])
+            if len(fields) > 6 and re.fullmatch(r"[+-]?\d+", fields[4], re.ASCII) and is_number(fields[5]):
+                return None  # a document id with a blank in it
         else:
             if not re.fullmatch(r"[+-]?\d{1,4000}", fields[3], re.ASCII):
                 return None
@@ -55,6 +57,14 @@ def slow_reader(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:
         seen.add(key)
         rows.append((*key, value))
     return rows or None
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def package_rows(data: bytes, kind: str) -> list[tuple[Any, ...]] | None:

@@ -158,9 +158,10 @@ def test_what_contradicts_nothing(lines: str, before: str) -> None:
         read_run(io.StringIO(before + lines))
 
 
-def test_a_blank_in_an_id_that_looks_like_a_rank_is_a_warning() -> None:
-    with pytest.warns(EvenrankWarning, match=r"<file>:1 and 1 line more.*'alpha 2'"):
-        read_run(io.BytesIO(b"q1 Q0 alpha 2 2 30 t\nq1 Q0 beta 3 1 20.5 t\n"))
+def test_a_blank_in_an_id_that_looks_like_a_rank_is_an_error() -> None:
+    found = problems(b"q1 Q0 alpha 2 2 30 t\nq1 Q0 beta 3 1 20.5 t\nq1 Q0 gamma 3 0.5 20.5 t\n")
+    assert [line for line, _ in found] == [1, 2]
+    assert "'alpha 2'" in found[0][1]
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import io
 import re
-import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +22,11 @@ import pyarrow.csv
 
 from evenrank.arrays import values_of
 from evenrank.data.lookup import repeated_pairs
-from evenrank.errors import PROBLEMS_SHOWN, DataError, EvenrankWarning, Problem, counted
+from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 from evenrank.ids import as_strings, offsets_of
 from evenrank.io.cells import ID_LIMIT, BadValue, numbers_at_once, one_array, quoted
 from evenrank.io.source import Content, Source
-from evenrank.io.trec_fields import NO_BLANKS, Layout, is_perhaps_moved, not_trec, table_format
+from evenrank.io.trec_fields import Layout, other_format
 
 BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
 
@@ -180,7 +179,7 @@ def _is_utf8(buffer: pa.Buffer) -> bool:
 
 def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
     """The columns of a file, or one error that lists its problems."""
-    problems, perhaps_moved = list[Problem](), list[tuple[int, bytes]]()
+    problems = list[Problem]()
     numbers, codes, values, ranks = array("q"), array("i"), array("d"), array("d")
     queries, documents, seconds = dict[bytes, int](), list[bytes](), list[bytes]()
     place, document = layout.fields.index(layout.value), layout.fields.index("document")
@@ -192,18 +191,17 @@ def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
         fields = line.split(None, width - 1 if is_run else -1)
         if flaw is None and (not fields or fields[0].startswith(b"#")):
             continue
-        odd = len(fields) != width or len(line) > ID_LIMIT or (is_run and not fields[3].isdigit())
+        odd = len(fields) != width or len(line) > ID_LIMIT
+        odd = odd or (is_run and (b" " in fields[5] or not fields[3].isdigit()))
         misfit = flaw or (layout.misfit(fields) if odd else "")
         if misfit:
-            other = None if flaw or problems or numbers else table_format(line, fields, layout)
-            if other is not None:  # every line would be wrong in the same way
-                raise DataError.listing(name, [Problem(number, not_trec(layout, other))])
+            other = "" if flaw or problems or numbers else other_format(line, fields, layout)
+            if other:  # every line would be wrong in the same way
+                raise DataError.listing(name, [Problem(number, other)])
             problems.append(Problem(number, misfit))
             continue
         if is_run:
             ranks.append(float(fields[3]))
-            if b" " in fields[5] and is_perhaps_moved(fields) and len(perhaps_moved) <= PROBLEMS_SHOWN:
-                perhaps_moved.append((number, fields[2] + b" " + fields[3]))
         value = 0.0
         try:
             value = layout.parse(fields[place])
@@ -230,8 +228,6 @@ def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
     if not documents:
         empty = content.buffer.size + content.lines == 0
         raise layout.nothing(name, "the file is empty" if empty else "only comments and blank lines")
-    if perhaps_moved:
-        _warn_of_moved(name, perhaps_moved)
     return replace(columns, contradicting=contradictions(codes, ranks, columns.values)) if ranks else columns
 
 
@@ -256,19 +252,6 @@ def _repeated(
         hint = BY_INTENT if seconds and seconds[row] != seconds[first] else ""
         problems.append(Problem(numbers[row], f"{what} (first on line {numbers[first]}){hint}"))
     return problems
-
-
-def _warn_of_moved(name: str, found: Sequence[tuple[int, bytes]]) -> None:
-    line, document = found[0]
-    others = f" and {counted(len(found) - 1, 'line', 'lines')} more" if len(found) > 1 else ""
-    if len(found) > PROBLEMS_SHOWN:
-        others = f" and {PROBLEMS_SHOWN} lines or more"
-    warnings.warn(
-        f"{name}:{line}{others}: more than six fields, and the sixth is a number. They were read as a tag "
-        f"with blanks; if {quoted(document)} is one document id, the scores are wrong: {NO_BLANKS}",
-        EvenrankWarning,
-        stacklevel=2,
-    )
 
 
 def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evenrank.errors import DataError
+from evenrank.errors import DataError, counted
 from evenrank.io.cells import (
     ID_LIMIT,
     BadValue,
@@ -21,6 +21,10 @@ from evenrank.io.column_names import ACCEPTED
 
 NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
 _NTCIR_GRADE = re.compile(rb"L[0-9]+")
+_HINTS = {
+    ("score", 4): " (4 fields are judgements: are run and judgements swapped?)",
+    ("grade", 6): " (6 fields are a run: are run and judgements swapped?)",
+}
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,14 @@ class Layout:
             return False
         return len(cells) == len(self.fields) and (not self.is_run or is_whole(cells[3].strip()))
 
-    def header_of(self, names: Sequence[str], format: str) -> str:
+    def header_of(self, names: Sequence[str]) -> str:
         """What to do where the names of columns are the fields of a line; nothing where they are not."""
         cells = [name.encode() for name in names]
-        if self.fits(cells[0].split() if len(cells) == 1 else cells if format == "tsv" else []):
-            return "this is a line of a TREC file: write FILE:format=trec (in Python format='trec')"
-        if self.fits(cells):
-            return f"this line is no header: put one above it, as {','.join(self.fields)}"
+        if self.fits(cells[0].split() if len(cells) == 1 else cells):
+            return (
+                "this is a line of a TREC file: write FILE:format=trec (in Python format='trec'), or, with "
+                f"commas in it, put a header above it, as {','.join(self.fields)}"
+            )
         return ""
 
     def nothing(self, name: str, why: str) -> DataError:
@@ -67,44 +72,29 @@ class Layout:
     def misfit(self, fields: Sequence[bytes]) -> str:
         """What is wrong with the fields of a line, besides its score or grade."""
         count, wanted = len(fields), len(self.fields)
-        if count == wanted:
-            ids = [place for place, name in enumerate(self.fields) if name in ("query", "document", "intent")]
-            long = [place for place in ids if len(fields[place]) > ID_LIMIT]
-            return _moved(self, fields) or (
-                long_id(self.fields[long[0]], fields[long[0]], len(fields[long[0]])) if long else ""
-            )
-        hint = ""
-        if self.is_run and count == 4:
-            hint = " (4 fields are judgements: are run and judgements swapped?)"
-        elif not self.is_run and count == 6:
-            hint = " (6 fields are a run: are run and judgements swapped?)"
-        elif not self.is_run and count == 3 and _NTCIR_GRADE.fullmatch(fields[2]):
-            hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
-        elif self is NTCIR_QRELS and count == 4:
-            hint = " (4 fields are judgements of TREC: leave the format out)"
-        elif not self.is_run and count > wanted:
-            hint = f" (does the document id hold a blank? {NO_BLANKS})"
-        found = f"{count} {'field' if count == 1 else 'fields'}"
-        needed = f"{wanted}{' or more' if self.is_run else ''}"
-        return f"{found}, but {needed} are needed: {' '.join(self.fields)}{hint}"
+        if count != wanted:
+            hint = _HINTS.get((self.value, count), "")
+            if not self.is_run and not hint and count > wanted:
+                hint = f" (does the document id hold a blank? {NO_BLANKS})"
+            elif count == 3 and self.value == "grade" and _NTCIR_GRADE.fullmatch(fields[2]):
+                hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
+            needed = f"{wanted}{' or more' if self.is_run else ''}"
+            found = counted(count, "field", "fields")
+            return f"{found}, but {needed} are needed: {' '.join(self.fields)}{hint}"
+        for name, field in zip(self.fields, fields, strict=True):
+            if name in ("query", "document", "intent") and len(field) > ID_LIMIT:
+                return long_id(name, field, len(field))
+        return self._misfit_of_rank(fields) if self.is_run else ""
 
-
-def _moved(layout: Layout, fields: Sequence[bytes]) -> str:
-    """What to say of a line whose rank is no number, as after a document id with a blank in it."""
-    if not layout.is_run or is_whole(fields[3]):
-        return ""
-    hint = f"the fields are {' '.join(layout.fields)}, and no document id holds a blank"
-    if len(fields[-1].split()) > 1:  # more fields than there should be
-        document = fields[2] + b" " + fields[3]
-        hint = f"does the document id hold a blank, {quoted(document)}? {NO_BLANKS}"
-    return f"rank {quoted(fields[3])} is not a whole number: {hint}"
-
-
-def is_perhaps_moved(fields: Sequence[bytes]) -> bool:
-    """Whether a line of a run may have a document id like ``doc 2``, whose second half passes for the rank:
-    the score is then a whole number, and the tag begins with one."""
-    tag = fields[-1].strip()
-    return b" " in tag and is_whole(fields[4]) and is_number(tag.split()[0].decode())
+    def _misfit_of_rank(self, fields: Sequence[bytes]) -> str:
+        """After a document id with a blank in it, as ``doc 2``, its second half stands where the rank should,
+        the rank where the score should, and the tag begins with the score."""
+        rank, score, tag = quoted(fields[3]), fields[4], fields[-1].split()
+        whole = is_whole(fields[3])
+        if len(tag) > 1 and (not whole or (is_whole(score) and is_number(tag[0].decode()))):
+            document = quoted(fields[2] + b" " + fields[3])
+            return f"rank {rank} may belong to the document id, {document}: {NO_BLANKS}"
+        return "" if whole else f"rank {rank} is not a whole number: the fields are {' '.join(self.fields)}"
 
 
 def _ntcir_grade(text: bytes) -> int:
@@ -120,31 +110,18 @@ NTCIR_QRELS = Layout("judgements", ("query", "document", "grade"), _ntcir_grade)
 DIVERSITY = Layout("judgements", ("query", "intent", "document", "grade"), parse_grade)
 
 
-def table_format(line: bytes, fields: Sequence[bytes], layout: Layout) -> str | None:
-    """The format that the first line has, where it is clearly not one of TREC."""
-    if line.lstrip().startswith(b"{"):
-        return "jsonl"
-    if line.count(b",") > 1 and len(fields) < 3:
-        return "," if layout.fits(line.strip().split(b",")) else "csv"
-    if line.count(b";") > 1 and len(fields) < 3:
-        return ";"
+def other_format(line: bytes, fields: Sequence[bytes], layout: Layout) -> str:
+    """What to say of the first line where it is clearly one of a table; nothing where it is not."""
     cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
-    return "tsv" if all(cells & {*ACCEPTED[role]} for role in ("query", "document")) else None
-
-
-def not_trec(layout: Layout, format: str) -> str:
-    needed = " ".join(layout.fields)
-    if format == ",":
-        return (
-            f"this line has the fields of a TREC file ({needed}), but commas between them: put blanks in "
-            f"their place, or the line {','.join(layout.fields)} above all, with the suffix .csv"
-        )
-    if format == ";":
-        return (
-            f"this file is read as TREC ({needed}), but this line is separated by semicolons (';'): write it "
-            "as CSV, with commas"
-        )
+    if line.lstrip().startswith(b"{"):
+        format = "jsonl"
+    elif line.count(b",") > 1 and len(fields) < 3:
+        format = "csv"
+    elif all(cells & {*ACCEPTED[role]} for role in ("query", "document")):
+        format = "tsv"
+    else:
+        return ""
     return (
-        f"this file is read as TREC ({needed}), but this line looks like {format.upper()}: write "
-        f"FILE:format={format} (in Python format={format!r}), or give the file the suffix .{format}"
+        f"this file is read as TREC ({' '.join(layout.fields)}), but this line looks like {format.upper()}: "
+        f"write FILE:format={format} (in Python format={format!r}), or give the file the suffix .{format}"
     )
