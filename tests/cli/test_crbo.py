@@ -96,14 +96,14 @@ def test_columns_of_the_queries(evenrank: Evenrank, collection: tuple[str, str],
     (tmp_path / "queries.csv").write_text("name,asked\nq1,did he come\n", encoding="utf-8")
     outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
     assert outcome.code == 1
-    assert "say which, --columns query=NAME" in outcome.err
+    assert "'name', 'asked'" in outcome.err
     named = ("--columns", "query=name,text=asked")
     assert evenrank(*COMMAND, *named, collection[0], str(tmp_path / "queries.csv")).code == 0
     (tmp_path / "queries.csv").write_text("query,kind\nq1,x\n", encoding="utf-8")
     outcome = evenrank(*COMMAND, collection[0], str(tmp_path / "queries.csv"))
     assert outcome.code == 1
     assert "1 query has no text, which a search needs (first: q1)" in outcome.err
-    assert "--columns query_text=NAME (it has the columns kind)" in outcome.err
+    assert "(it has the columns kind)" in outcome.err
 
 
 def test_documents_and_queries_name_their_texts_apart(
@@ -115,7 +115,7 @@ def test_documents_and_queries_name_their_texts_apart(
     rows = [line.split("\t") for line in Path(collection[1]).read_text().splitlines()]
     queries.write_text("query,utterance\n" + "".join(f"{key},{text}\n" for key, text in rows))
     one = evenrank(*COMMAND, str(documents), str(queries), "--columns", "text=payload")
-    assert (one.code, "--columns query_text=NAME (it has the columns utterance)" in one.err) == (1, True)
+    assert (one.code, "(it has the columns utterance)" in one.err) == (1, True)
     both = ("--columns", "text=payload,query_text=utterance", "--format", "tsv")
     apart = evenrank(*COMMAND, str(documents), str(queries), *both)
     assert apart.code == 0, apart.err

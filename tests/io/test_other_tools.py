@@ -86,7 +86,6 @@ def test_tuples_of_ir_measures() -> None:
         ("query\tdocument\tscore\nq\ta\t1\n", "csv", "format=tsv"),
         ("query,document,score\nq,a,1\n", "tsv", "format=csv"),
         ("query|document|score\nq|a|1\n", "csv", "'|'"),
-        ("query;document;score\nq;a;1\n", "trec", "';'"),
         ("query,document,score\nq,a,1\n", "trec", "format=csv"),
     ],
 )

@@ -103,7 +103,7 @@ def _suggest(arguments: argparse.Namespace, procedure: Procedure) -> None:
     from evenrank.queryset.sampling import NAMES_A_GROUP, candidates_as_csv, describe_larger_sample, suggest
 
     check_output(arguments.output)
-    log = read_queries(_one_file(arguments), nameable=False)
+    log = read_queries(_one_file(arguments))
     lexicon = None if arguments.lexicon is None else read_lexicon(arguments.lexicon)
     asked = arguments.sample or SAMPLE
     drawn, flow = suggest(log, asked, lexicon, seed=shared.seed_of(arguments))
@@ -138,7 +138,7 @@ def _asked_queries(arguments: argparse.Namespace, procedure: Procedure) -> tuple
 
     stage = 2 if _are_sheets(arguments.files, procedure) else 1
     if stage == 1:
-        queries = read_queries(_one_file(arguments), nameable=False)
+        queries = read_queries(_one_file(arguments))
         texts = {query: queries.texts[query] for query in queries.distinct if query in queries.texts}
         if not texts:
             raise DataError(f"{queries.source}: has no texts of queries")
@@ -235,7 +235,7 @@ def _collect(arguments: argparse.Namespace, procedure: Procedure) -> None:
     outcome = decide(votes, procedure)
     candidates, tables = None, [outcome.flow()]
     if arguments.queries is not None:
-        queries = read_queries(arguments.queries, nameable=False)
+        queries = read_queries(arguments.queries)
         candidates = candidates_of(queries)
         tables = [outcome.flow(len(candidates), log_size(queries))]
     if outcome.kept:

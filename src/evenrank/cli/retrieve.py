@@ -138,7 +138,7 @@ def _retrieve(
     from evenrank.systems.run_records import record_of
 
     named = arguments.columns or {}
-    queries = read_queries(arguments.queries, columns=query_columns(named), nameable=False)
+    queries = read_queries(arguments.queries, columns=query_columns(named))
     if not queries.texts.keys() >= set(queries.distinct):
         raise queries.without_text(", which a search needs")
     if queries.weight_column is not None:

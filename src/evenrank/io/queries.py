@@ -8,15 +8,15 @@ from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
 
-from evenrank.errors import DataError, InputTypeError, ParameterError, Problem, counted
+from evenrank.errors import DataError, ParameterError, Problem, counted
 from evenrank.io.cells import id_cells, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, SEARCHES, listed, spelled, spellings
-from evenrank.io.datasets import dataset_table, is_dataset
+from evenrank.io.datasets import is_dataset
 from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
-from evenrank.io.table_files import NamedTable, open_table
-from evenrank.io.tables import as_table, mapping_table
+from evenrank.io.table_files import NamedTable
+from evenrank.io.tables import as_table, the_table
 from evenrank.io.texts import by_id
 from evenrank.tables import of_cell
 
@@ -40,7 +40,6 @@ class Queries:
     texts: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     text_column: str | None = None  # of a table that has one
-    nameable: bool = True  # whether the command that reads them has --columns
     weight_column: str | None = None  # that says how often each query is asked
     lines: Sequence[int] | Callable[[], Sequence[int]] | None = None
 
@@ -98,13 +97,7 @@ class Queries:
         """The error for queries of which some have no text, with the way out."""
         silent = [query for query in self.distinct if query not in self.texts]
         named = f" (it has the columns {', '.join(self.columns)})" if self.columns else ""
-        cure = (
-            "add the texts" if self.texts
-            else "add a column 'text', or "
-            + ("name the column that has them, --columns query_text=NAME" if self.nameable
-               else "give that name to the column that has them")
-            + named
-        )  # fmt: skip
+        cure = "add the texts" if self.texts else f"call the column that has them 'text'{named}"
         many = counted(len(silent), "query has", "queries have")
         return DataError(f"{self.source}: {many} no text{use} (first: {silent[0]}): {cure}")
 
@@ -121,9 +114,7 @@ def query_columns(columns: Mapping[str, str] | None) -> dict[str, str] | None:
     return {role: name for role, name in (columns or {}).items() if role in QUERY_ROLES} or None
 
 
-def read_queries(
-    source: object, *, columns: Mapping[str, str] | None = None, nameable: bool = True
-) -> Queries:
+def read_queries(source: object, *, columns: Mapping[str, str] | None = None) -> Queries:
     """Queries from a table with a column of ids, from topics in XML, or from lines: an id, or id, tab, text;
     from ``ir_datasets:ID``, a table in memory, a dict ``{id: text}`` or a list of ids or texts.
 
@@ -132,36 +123,25 @@ def read_queries(
     counts. In lines, blank ones and those that begin with ``#`` are skipped. A TSV file whose first line
     names a column of ids is a table. Where there are no ids but only what people asked, ids are made from
     that, by ``made_id``.
-    ``nameable`` is false for a command that has no option for columns, so that no message names it.
     """
-    return replace(_read(source, columns, nameable=nameable), nameable=nameable)
-
-
-def _read(given: object, columns: Mapping[str, str] | None, *, nameable: bool) -> Queries:
-    if isinstance(given, Queries):
-        return given
-    table = dataset_table(str(given), "queries") if is_dataset(given) else as_table(given, "queries")
-    if isinstance(given, Mapping):
-        table = mapping_table(given, ("query", "text"), "queries")
-    elif isinstance(given, (list, tuple)) and table is None:
-        table = NamedTable(["query"], lambda _: list(given), report=RowProblems("queries"))
-    if table is not None:
-        return _of_table(table, columns, nameable=nameable)
-    source = as_source(given)
-    if source is None:
-        raise InputTypeError(f"queries are read from a file, a table, a dict or a list, got {given!r:.80}")
-    if source.name.lower().endswith(".xml"):
-        texts = _topics(source)
-        return Queries(source.name, tuple(texts), texts)
-    form = source.guessed_format
-    if form not in TABLES:
-        content = b"".join(source.blocks()).removeprefix(b"\xef\xbb\xbf")
+    if isinstance(source, Queries):
+        return source
+    if isinstance(source, (list, tuple)) and as_table(source) is None:
+        table = NamedTable(["query"], lambda _: list(source), report=RowProblems("queries"))
+        return _of_table(table, columns)
+    file = None if is_dataset(source) else as_source(source)
+    if file is not None and file.name.lower().endswith(".xml"):
+        texts = _topics(file)
+        return Queries(file.name, tuple(texts), texts)
+    form = None if file is None else file.guessed_format
+    if file is not None and form not in TABLES:
+        content = b"".join(file.blocks()).removeprefix(b"\xef\xbb\xbf")
         if not _has_header(content, columns):
-            return _of_lines(source.name, content)
-        source, form = Source(source.name, stream=BytesIO(content)), "tsv"
-    source.check()
-    table = open_table(source, form, "queries")
-    return _of_table(table, columns, nameable=nameable, guarded=form == "csv")
+            return _of_lines(file.name, content)
+        file, form = Source(file.name, stream=BytesIO(content)), "tsv"
+    given = source if file is None else file
+    table = the_table(given, "queries", format=form, mapping=("query", "text"), part="queries")
+    return _of_table(table, columns, guarded=form == "csv")
 
 
 def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
@@ -170,9 +150,7 @@ def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
     return len(first) > 1 and (first[0].lower() in IDS or named in first)
 
 
-def _of_table(
-    table: NamedTable, columns: Mapping[str, str] | None, *, nameable: bool, guarded: bool = False
-) -> Queries:
+def _of_table(table: NamedTable, columns: Mapping[str, str] | None, *, guarded: bool = False) -> Queries:
     """A cell of a CSV file that a spreadsheet would run is ``guarded``: it begins with an apostrophe."""
     name, named = table.name, columns or {}
     for role in ("query_text", "weight"):  # no other file has such a column, so it must be here
@@ -187,8 +165,7 @@ def _of_table(
     if query is None:
         raise DataError(
             f"{name}: no column for the query (accepted: {', '.join(IDS)}, search term, keyword); the "
-            f"columns are {listed(table.names)}: "
-            + ("say which, --columns query=NAME" if nameable else "rename the one that has the queries")
+            f"columns are {listed(table.names)}: call the one that has the queries 'query'"
         )
     text = named.get("query_text") or _column(table, named.get("text"), (*TEXT, *SEARCHES), {query})
     weight = _column(table, named.get("weight"), ACCEPTED["weight"], {query, text})
@@ -197,11 +174,7 @@ def _of_table(
     table.report.check()
     if not asked:
         raise DataError(f"{name}: holds no query id")
-    others = {
-        other: tuple(one and cell(one) for one in _texts(table, other))
-        for other in table.names
-        if other not in (query, text)
-    }
+    others = {other: _texts(table, other, cell) for other in table.names if other not in (query, text)}
     words = table.roles is None and (spelled(query) in SEARCHED or hold_words(asked))
     if text is None and words:
         found = _of_words(name, asked, others, query)
@@ -209,8 +182,8 @@ def _of_table(
         ids = tuple(map(made_id, asked)) if words else tuple(asked)
         texts = {}
         if text is not None:
-            said = zip(ids, _texts(table, text), strict=True)
-            texts = by_id(((one, cell(what)) for one, what in said if what is not None), name)
+            said = zip(ids, _texts(table, text, cell), strict=True)
+            texts = by_id(((one, what) for one, what in said if what is not None), name)
         found = Queries(name, ids, texts, others, text)
     return replace(found, weight_column=weight, lines=table.report.lines)
 
@@ -235,10 +208,10 @@ def _column(
     return next((known[key] for one in accepted for key in (one, spelled(one)) if key in known), None)
 
 
-def _texts(table: NamedTable, name: str) -> tuple[str | None, ...]:
+def _texts(table: NamedTable, name: str, cell: Callable[[str], str]) -> tuple[str | None, ...]:
     cells = table.column(name)
     values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
-    return tuple(None if value is None or value == "" else str(value) for value in values)
+    return tuple(None if value is None or value == "" else cell(str(value)) for value in values)
 
 
 def _of_lines(name: str, content: bytes) -> Queries:

@@ -238,7 +238,7 @@ def _load(
         key, cell = (table.column(name)[0] for name in table.names[:2])
         shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value}}}"
         raise DataError(f"{kind}: query {key!r}: expected {shape}, got {type(cell).__name__} {cell!r:.60}")
-    if format in ("csv", "tsv") and (cure := layout.header_of(table.names)):
+    if format in ("csv", "tsv") and (cure := layout.header_of(table.names, format)):
         raise DataError(f"{table.name}:1: {cure}")
     found = _of_table(table, layout, columns, advice)
     try:

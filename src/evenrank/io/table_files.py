@@ -26,7 +26,6 @@ from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _HEAD = 1 << 17  # bytes: no header line is longer
 _BLOCK = 1 << 22
 _QUOTE = re.compile(b'"')
@@ -236,16 +235,14 @@ def _by_arrow(content: Content, name: str, format: str) -> NamedTable | None:
 def _check_separator(header: Sequence[str], name: str, format: str) -> None:
     """Raise where the only column is a header line with other separators."""
     own = _DELIMITERS[format]
-    other = max(_SEPARATORS, key=header[0].count) if len(header) == 1 else own
-    names = header[0].split(other) if other != own else []
-    if len(names) < 2 or not all(map(str.strip, names)):
-        return
-    cure = f"write it with {_SEPARATORS[own]}"
-    for form, delimiter in _DELIMITERS.items():
-        if delimiter == other:
-            cure = f"say format={form!r} (FILE:format={form})"
-    what = f"{_SEPARATORS[other]} ({other!r}), and {format.upper()} by {_SEPARATORS[own]}: {cure}"
-    raise DataError.listing(name, [Problem(1, f"the header {quoted(header[0])} is separated by {what}")])
+    for other in set(",;\t|") - {own}:
+        if len(header) == 1 and all(map(str.strip, header[0].split(other)[1:] or [""])):
+            form = next((form for form, delimiter in _DELIMITERS.items() if delimiter == other), "")
+            cure = f"say format={form!r} (FILE:format={form})" if form else f"put {own!r} in its place"
+            what = (
+                f"the header {quoted(header[0])} is separated by {other!r}, and {format.upper()} by {own!r}: "
+            )
+            raise DataError.listing(name, [Problem(1, what + cure)])
 
 
 def _parquet(source: Source) -> NamedTable:

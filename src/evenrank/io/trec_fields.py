@@ -56,14 +56,13 @@ class Layout:
             return False
         return len(cells) == len(self.fields) and (not self.is_run or is_whole(cells[3].strip()))
 
-    def header_of(self, names: Sequence[str]) -> str:
+    def header_of(self, names: Sequence[str], format: str) -> str:
         """What to do where the names of columns are the fields of a line; nothing where they are not."""
         cells = [name.encode() for name in names]
-        if self.fits(cells[0].split() if len(cells) == 1 else cells):
-            return (
-                "this is a line of a TREC file: write FILE:format=trec (in Python format='trec'), or, with "
-                f"commas in it, put a header above it, as {','.join(self.fields)}"
-            )
+        if self.fits(cells[0].split() if len(cells) == 1 else cells if format == "tsv" else []):
+            return "this is a line of a TREC file: write FILE:format=trec (in Python format='trec')"
+        if self.fits(cells):
+            return f"this line is no header: put one above it, as {','.join(self.fields)}"
         return ""
 
     def nothing(self, name: str, why: str) -> DataError:
@@ -113,6 +112,8 @@ DIVERSITY = Layout("judgements", ("query", "intent", "document", "grade"), parse
 def other_format(line: bytes, fields: Sequence[bytes], layout: Layout) -> str:
     """What to say of the first line where it is clearly one of a table; nothing where it is not."""
     cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
+    if layout.fits(line.strip().split(b",")):
+        return f"this line has commas: call the file .csv, with the line {','.join(layout.fields)} above all"
     if line.lstrip().startswith(b"{"):
         format = "jsonl"
     elif line.count(b",") > 1 and len(fields) < 3:
