@@ -121,7 +121,7 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
     """A row for each entry of a dictionary, or of the dictionaries in it; of two names, for each in the lists
     in it. The columns are called by the last of the names where there are fewer."""
     keys, values = [list(mapping)], list(mapping.values())
-    lists = (list, tuple, set)
+    lists = (list, tuple, set, Mapping)
     if len(names) == 2 and any(isinstance(inner, lists) for inner in values):
         values = [inner if isinstance(inner, lists) else [inner] for inner in values]
         keys = [list(chain.from_iterable(map(repeat, mapping, map(len, values))))]

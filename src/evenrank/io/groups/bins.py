@@ -76,14 +76,15 @@ def _shown(number: float) -> str:
 
 
 def refuse_quantities(labels: Sequence[str], name: str, source: str) -> None:
-    """Say of labels that are numbers how they become groups. Those with a part behind the point are no
-    labels; whole ones may be, as those of brands."""
+    """Say of labels that are shares, or many different numbers, how they become groups. Many with a part
+    behind the point are no labels; whole ones may be, as those of brands."""
     try:
         numbers = np.array([float(label) for label in labels])
     except ValueError:
         return
     fractions = (numbers % 1 != 0).any()
-    if not np.isfinite(numbers).all() or (len(labels) <= MANY and not fractions):
+    shares = fractions and numbers.min() >= 0 and numbers.max() <= 1
+    if not np.isfinite(numbers).all() or (len(labels) <= MANY and not shares):
         return
     lowest, highest = _shown(numbers.min()), _shown(numbers.max())
     found = f"{source}: {name!r} has {len(labels):,} different numbers, {lowest} to {highest}"
