@@ -53,7 +53,7 @@ import evenrank as er
 from evenrank.arrays import Bools, Floats
 from evenrank.erasure import Eraser, Targets, held_out_probe
 from evenrank.erasure.held_out import balanced_accuracy, logistic, predicted
-from evenrank.stats.corrections import holm
+from evenrank.stats.corrections import correct
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.paired import paired_t
 
@@ -88,7 +88,7 @@ def main_tables(rows: Mapping[str, Row], bases: Mapping[str, str]) -> str:
         for key in row
         if not key.endswith("DL") and row is not compared[name]
     }
-    corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
+    corrected = dict(zip(tests, correct(list(tests.values()), "holm"), strict=True))
 
     def table(keys: list[str], heads: list[str]) -> list[str]:
         lines = ["| ranker | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
@@ -146,7 +146,11 @@ def grep_table(found: list[Method], versions: Versions, trained: list[Trained], 
     base = {name: apart[bases.get(name, START)] for name in cells}
     tested = [name for name in cells if apart[name] is not base[name]]
     tests = dict(
-        zip(tested, holm([paired_t(apart[name] - base[name]).p_value for name in tested]), strict=True)
+        zip(
+            tested,
+            correct([paired_t(apart[name] - base[name]).p_value for name in tested], "holm"),
+            strict=True,
+        )
     )
     for name, own in cells.items():
         right = (own[:, :, 0] > own[:, :, 1]).mean()  # over seeds, queries and versions
@@ -216,7 +220,7 @@ def names_table(
         for name in ("QS1", "215")
     }
     changes = {key: value - values[0, key[1]] for key, value in values.items() if key[0]}
-    tests = dict(zip(changes, holm([paired_t(c).p_value for c in changes.values()]), strict=True))
+    tests = dict(zip(changes, correct([paired_t(c).p_value for c in changes.values()], "holm"), strict=True))
     for place, method in enumerate(found):
         cells = []
         for name in ("QS1", "215"):

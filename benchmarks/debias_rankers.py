@@ -11,8 +11,7 @@ from debias_data import QuerySet, Vectors
 import evenrank as er
 from evenrank.arrays import Floats
 from evenrank.erasure import Eraser, Targets
-from evenrank.stats.intervals import mean_interval
-from evenrank.stats.student import student_quantile
+from evenrank.stats.intervals import mean_interval, student_quantile
 
 NFAIRR, NDCG = "NFaiRR@10", "nDCG@10"
 DEPTH, QUERIES_AT_ONCE = 10, 256

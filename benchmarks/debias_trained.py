@@ -20,7 +20,7 @@ from debias_rankers import NDCG, NFAIRR, by_query, crossed, difference, shown
 
 import evenrank as er
 from evenrank.arrays import Floats
-from evenrank.stats.corrections import holm
+from evenrank.stats.corrections import correct
 from evenrank.stats.paired import paired_t
 
 START = "MiniLM"
@@ -185,7 +185,7 @@ def names_lines(
         for (one, name), value in values.items()
         if bases[one] != one
     }
-    tests = dict(zip(changes, holm([paired_t(c).p_value for c in changes.values()]), strict=True))
+    tests = dict(zip(changes, correct([paired_t(c).p_value for c in changes.values()], "holm"), strict=True))
     lines = []
     for one in dict.fromkeys(name for name, _ in values):
         cells = []

@@ -21,7 +21,7 @@ from common import write_table
 from evenrank.arrays import Floats
 from evenrank.comparison.gate.rules import AT_LEAST
 from evenrank.stats.bounds import mean_bounds
-from evenrank.stats.difference import bootstrap_difference
+from evenrank.stats.intervals import resampled
 
 Draw = Callable[[np.random.Generator, int], Floats]
 
@@ -77,10 +77,8 @@ def simulate(draw: Draw, mean: float, queries: int, repeats: int, resamples: int
         low[place], high[place] = bounds.lower, bounds.upper
         if not moved.any():  # the gate calls a run safe that changed no query
             low[place] = high[place] = np.inf
-        inner = bootstrap_difference(
-            moved, np.zeros(queries), level=1 - 2 * ALPHA, resamples=resamples, seed=place
-        )
-        inner_low[place], inner_high[place] = inner.low, inner.high
+        means = resampled(moved, lambda drawn: drawn.mean(axis=-1), resamples=resamples, seed=place)
+        inner_low[place], inner_high[place] = np.quantile(means, [ALPHA, 1 - ALPHA])
     room = 1e-12
     rates = {
         "worse": (high < mean - room).mean(),

@@ -508,10 +508,11 @@ def _mean(values: list[float]) -> str:
 
 
 def _interval(values: list[float]) -> str:
-    from evenrank.stats.bootstrap import bootstrap_interval
+    from evenrank.stats.intervals import resampled
 
     defined = np.array([value for value in values if not np.isnan(value)])
-    low, high = bootstrap_interval(defined, lambda drawn: drawn.mean(axis=-1))
+    means = resampled(defined, lambda drawn: drawn.mean(axis=-1), resamples=2000, seed=0)
+    low, high = np.quantile(means, [0.025, 0.975])
     return f"{defined.mean():.3f} [{low:.3f}, {high:.3f}]"
 
 

@@ -118,7 +118,7 @@ def verdicts_of(
 def _tested(gains: Floats, test: str, seed: int) -> tuple[Floats, Floats]:
     """(L,) twice: the mean of each row, and its p-value; NaN is left out of a row."""
     if test == "t":
-        return paired_t_rows(gains)[:2]
+        return paired_t_rows(gains)
     options: dict[str, Any] = {"seed": seed} if test == "permutation" else {}
     rows = [row[np.isfinite(row)] for row in gains]
     means = [float(row.mean()) if len(row) else 0.0 for row in rows]

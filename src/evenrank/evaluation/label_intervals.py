@@ -16,7 +16,7 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.measures import parse_measures
 from evenrank.scores import ScoresBlock
-from evenrank.stats.student import student_quantile
+from evenrank.stats.intervals import student_quantile
 from evenrank.stats.weights import effective_number, variance_of_mean
 from evenrank.tables import Interval, Table
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evenrank.errors import DataError, few
 from evenrank.queryset.sampling import LoggedQuery
-from evenrank.stats.student import student_quantile
+from evenrank.stats.intervals import student_quantile
 
 
 class Estimate(NamedTuple):

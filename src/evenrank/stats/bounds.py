@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-from evenrank.stats.bootstrap import FEWEST, resampled
-from evenrank.stats.intervals import UNBOUNDED, Bounds, mean_interval
+from evenrank.stats.intervals import FEWEST, UNBOUNDED, Bounds, mean_interval, resampled, student_quantile
 from evenrank.stats.ties import slack
 
 RESAMPLES = 10_000
@@ -81,20 +80,12 @@ def mean_bounds(
         low, high, unknown = mean_interval(d, bounds, level=1 - 2 * alpha)
         return MeanBounds(mean, -math.inf, math.inf, n) if unknown else MeanBounds(mean, low, high, n)
     means, ratios = _drawn(d, mean, room, resamples, seed)
-    from scipy.special import stdtrit
-
-    student = error * float(stdtrit(n - 1, 1 - alpha))
+    student = error * student_quantile(1 - alpha, n - 1)
     # whole draws, not points between them: a ratio may be infinite, and the outer draw is the careful one
     low_mean, low_ratio = (float(np.quantile(drawn, alpha, method="lower")) for drawn in (means, ratios))
-    high_mean, high_ratio = (
-        float(np.quantile(drawn, 1 - alpha, method="higher")) for drawn in (means, ratios)
-    )
-    return MeanBounds(
-        mean,
-        min(low_mean, mean - error * high_ratio, mean - student),
-        max(high_mean, mean - error * low_ratio, mean + student),
-        n,
-    )
+    high_mean, high_ratio = (float(np.quantile(one, 1 - alpha, method="higher")) for one in (means, ratios))
+    lower = min(low_mean, mean - error * high_ratio, mean - student)
+    return MeanBounds(mean, lower, max(high_mean, mean - error * low_ratio, mean + student), n)
 
 
 def _drawn(d: Floats, mean: float, room: float, resamples: int, seed: int) -> tuple[Floats, Floats]:

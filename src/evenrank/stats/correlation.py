@@ -16,9 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, ParameterError, UnknownNameError
-from evenrank.stats.intervals import ConfidenceInterval, check_level
-from evenrank.stats.orders import MOST, MOST_RANKED, concordances, exact_p, exact_rank_p, product_moments
+from evenrank.errors import UnknownNameError
+from evenrank.stats.intervals import ConfidenceInterval
+from evenrank.stats.orders import (
+    MOST,
+    MOST_RANKED,
+    ExactP,
+    concordances,
+    exact_p,
+    exact_rank_p,
+    product_moments,
+)
 from evenrank.stats.paired import finite_pairs
 from evenrank.stats.ties import slack, tied_ranks
 
@@ -55,8 +63,8 @@ class CorrelationMatrix(NamedTuple):
     p_values: Floats  # (m, m)
     counts: npt.NDArray[np.int64]  # (m, m) points that entered
     reasons: tuple[tuple[str | None, ...], ...]  # why a value is NaN
-    p_methods: tuple[tuple[str, ...], ...] = ()  # which distribution p comes from
-    least_p: Floats = np.zeros((0, 0))  # (m, m) no order of the values has a smaller p
+    p_methods: tuple[tuple[str, ...], ...]  # which distribution p comes from
+    least_p: Floats  # (m, m) no order of the values has a smaller p
 
 
 class _Found(NamedTuple):
@@ -68,7 +76,7 @@ class _Found(NamedTuple):
     least_p: float = 0.0
 
 
-def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+def pearson(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
     """Pearson's r; interval ``tanh(atanh(r) +- z sqrt(1/(n-3)))``.
 
     Up to 8 points p is exact: the share of all orders of one side whose |r| is as large. Above, it comes from
@@ -78,16 +86,12 @@ def pearson(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
     """
 
     def compute(one: Floats, two: Floats) -> _Found:
-        r = _clipped(float(product_moments(one, two[None])[0]))
-        if len(one) > MOST:
-            return _Found(r, _p_by_t(r, len(one)), "t")
-        p_value, least = exact_p(one, two, product_moments)
-        return _Found(r, p_value, EXACT, least)
+        return _moments(one, two, MOST, lambda: exact_p(one, two, product_moments))
 
-    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, level, 3, 1.0))
+    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, 3, 1.0))
 
 
-def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
     """Spearman's rho, Pearson's r of the ranks, ties by the mean rank.
 
     Interval ``tanh(atanh(r) +- z sqrt((1 + r^2/2)/(n-3)))``, p as for Pearson, of the
@@ -97,21 +101,30 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
 
     def compute(one: Floats, two: Floats) -> _Found:
         one, two = tied_ranks(one), tied_ranks(two)
-        r = _clipped(float(product_moments(one, two[None])[0]))
-        if len(one) > MOST_RANKED:
-            return _Found(r, _p_by_t(r, len(one)), "t")
-        p_value, least = exact_rank_p(one, two)
+        return _moments(one, two, MOST_RANKED, lambda: exact_rank_p(one, two))
+
+    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, 3, 1 + r * r / 2))
+
+
+def _moments(one: Floats, two: Floats, most: int, exact: Callable[[], ExactP]) -> _Found:
+    """Pearson's r; p is exact up to ``most`` points, above from t with n - 2 degrees of freedom."""
+    r, n = _clipped(float(product_moments(one, two[None])[0])), len(one)
+    if n <= most:
+        p_value, least = exact()
         return _Found(r, p_value, EXACT, least)
+    from scipy.special import stdtr
 
-    return _correlated(first, second, compute, lambda r, n: _fisher(r, n, level, 3, 1 + r * r / 2))
+    p_value = 0.0 if abs(r) == 1 else 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
+    return _Found(r, p_value, "t")
 
 
-def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> Correlation:
+def kendall(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
     """Kendall's tau-b, ``(C - D) / sqrt((C + D + T1)(C + D + T2))``, where T1, T2 are tied on one side only.
 
-    The interval is that of ``kendall_interval``. p is exact up to 8 points, over all orders, and without ties
-    up to 33, by Kendall's recursion; above, it comes from the normal distribution.
-    Undefined when there are fewer than two points or one side is constant.
+    Interval ``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, as in gfr-2022, Tables 1-2. p is exact up to 8
+    points, over all orders, and without ties up to 33, by Kendall's recursion; above, it comes from the
+    normal distribution. Reference: Fieller, Hartley and Pearson, Tests for rank correlation coefficients,
+    1957. Undefined as Pearson's; the interval when n <= 4 or |tau| = 1.
 
     >>> round(kendall([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).value, 3)
     0.733
@@ -131,21 +144,7 @@ def kendall(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
         p_value, least = exact_p(one, two, concordances)
         return _Found(_clipped(tau), p_value, EXACT, least)
 
-    return _correlated(first, second, compute, lambda tau, n: kendall_interval(tau, n, level=level))
-
-
-def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> ConfidenceInterval:
-    """``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, z = 1.96 for 95%: the intervals of gfr-2022, Tables 1-2.
-
-    Reference: Fieller, Hartley and Pearson, Tests for rank correlation coefficients, 1957. Undefined when
-    n <= 4 or |tau| = 1.
-
-    >>> [round(end, 3) for end in kendall_interval(0.438, 21)[:2]]
-    [0.154, 0.655]
-    """
-    if not -1 <= tau <= 1:
-        raise ParameterError(f"tau must lie between -1 and 1, got {tau!r}")
-    return _fisher(tau, n, level, 4, 0.437)
+    return _correlated(first, second, compute, lambda tau, n: _fisher(tau, n, 4, 0.437))
 
 
 METHODS: Mapping[str, Callable[..., Correlation]] = MappingProxyType(
@@ -153,23 +152,18 @@ METHODS: Mapping[str, Callable[..., Correlation]] = MappingProxyType(
 )
 
 
-def correlation_matrix(
-    columns: npt.ArrayLike, method: str = "kendall", *, level: float = 0.95
-) -> CorrelationMatrix:
+def correlation_matrix(columns: Floats, method: str = "kendall") -> CorrelationMatrix:
     """Correlate every column of ``columns``, points by measures, with every other.
 
     A point that lacks a value for one measure is left out only where that measure takes part.
     """
     if method not in METHODS:
         raise UnknownNameError(f"no correlation {method!r}; there are {', '.join(METHODS)}")
-    table = np.asarray(columns, dtype=np.float64)
-    if table.ndim != 2:
-        raise DataError(f"a matrix of correlations needs points by measures, got shape {table.shape}")
-    every = range(table.shape[1])
+    every = range(columns.shape[1])
     found: dict[tuple[int, int], Correlation] = {}
     for one in every:
         for two in every[one:]:
-            both = METHODS[method](table[:, one], table[:, two], level=level)
+            both = METHODS[method](columns[:, one], columns[:, two])
             found[two, one] = both._replace(reason=_SWAPPED.get(both.reason or "", both.reason))
             found[one, two] = both
 
@@ -177,7 +171,7 @@ def correlation_matrix(
         return tuple(tuple(part(found[one, two]) for two in every) for one in every)
 
     def matrix(part: Callable[[Correlation], float], kind: type = float) -> Any:
-        return np.array(of(part), dtype=kind).reshape(len(every), len(every))
+        return np.array(of(part), dtype=kind)
 
     return CorrelationMatrix(
         method,
@@ -229,21 +223,12 @@ def _clipped(value: float) -> float:
     return value if abs(value) > 1e-15 else 0.0
 
 
-def _p_by_t(r: float, n: int) -> float:
-    if abs(r) == 1:
-        return 0.0
-    from scipy.special import stdtr
-
-    return 2 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / (1 - r * r))))
-
-
-def _fisher(value: float, n: int, level: float, lost: int, variance: float) -> ConfidenceInterval:
-    """``tanh(atanh(value) +- z sqrt(variance / (n - lost)))``."""
-    check_level(level)
+def _fisher(value: float, n: int, lost: int, variance: float) -> ConfidenceInterval:
+    """``tanh(atanh(value) +- z sqrt(variance / (n - lost)))``, z = 1.96 for 95%."""
     if abs(value) == 1:
         return ConfidenceInterval(math.nan, math.nan, PERFECT)
     if n <= lost:
         return ConfidenceInterval(math.nan, math.nan, f"an interval needs more than {lost} points")
-    half = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance / (n - lost))
+    half = NormalDist().inv_cdf(0.975) * math.sqrt(variance / (n - lost))
     centre = math.atanh(value)
     return ConfidenceInterval(math.tanh(centre - half), math.tanh(centre + half))

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
-from evenrank.stats.intervals import TOO_FEW, UNBOUNDED, Bounds, expanded_level, mean_interval, unless_unmoved
+from evenrank.stats.intervals import UNBOUNDED, Bounds, mean_interval, resampled_interval
 from evenrank.stats.paired import finite_pairs, paired_differences
 from evenrank.stats.weights import weighted_mean
 
@@ -26,11 +25,6 @@ class DifferenceInterval(NamedTuple):
     undefined: int
     infinite: int
     reason: str | None = None
-
-
-def mean(values: Floats) -> Floats:
-    """Over the last axis."""
-    return np.asarray(values.mean(axis=-1))
 
 
 def mean_difference(
@@ -70,50 +64,24 @@ def difference_bounds(bounds: Bounds) -> Bounds:
 
 
 def resampled_difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    aggregate: Callable[[Floats], Floats],
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
+    first: npt.ArrayLike, second: npt.ArrayLike, aggregate: Callable[[Floats], Floats], *, seed: int = 0
 ) -> DifferenceInterval:
-    """``bootstrap_difference`` with the percentiles of ``resampled_interval``, for what is not a mean."""
-    n = max(FEWEST, len(finite_pairs(first, second).first))
-    wide = expanded_level(level, n)
-    found = bootstrap_difference(first, second, aggregate, level=wide, resamples=resamples, seed=seed)
-    if found.reason is not None:
-        return found
-    low, high, reason = unless_unmoved(found.low, found.high)
-    return found._replace(low=low, high=high, reason=reason)
+    """``aggregate(first) - aggregate(second)``, for what is not a mean, with its ``resampled_interval``.
 
+    A query is drawn with both its values. Reference: Efron and Tibshirani, An introduction to the bootstrap,
+    1993, §13.3.
 
-def bootstrap_difference(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    aggregate: Callable[[Floats], Floats] = mean,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> DifferenceInterval:
-    """The percentile interval of ``aggregate(first) - aggregate(second)``, both on the same drawn queries.
-
-    Reference: Efron and Tibshirani, An introduction to the bootstrap, 1993, §13.3. Undefined when fewer than
-    five pairs count.
-
-    >>> found = bootstrap_difference([0.5, 0.6, 0.7, 0.8, 0.9], [0.4, 0.4, 0.6, 0.5, 0.9])
-    >>> round(found.difference, 2), bool(0 <= found.low < 0.14 < found.high <= 0.3)
-    (0.14, True)
+    >>> median = lambda drawn: np.median(drawn, axis=-1)
+    >>> found = resampled_difference([0.5, 0.6, 0.7, 0.8, 0.9], [0.4, 0.4, 0.6, 0.5, 0.9], median)
+    >>> round(found.difference, 2), bool(found.low < 0.2 < found.high)
+    (0.2, True)
     """
     pairs = finite_pairs(first, second)
-    both = np.stack([pairs.first, pairs.second], axis=-1)  # (n, 2): a query is drawn with both its values
+    both = np.stack([pairs.first, pairs.second], axis=-1)  # (n, 2)
 
     def difference(drawn: Floats) -> Floats:  # (..., n, 2)
         return np.asarray(aggregate(drawn[..., 0]) - aggregate(drawn[..., 1]))
 
-    low, high = bootstrap_interval(both, difference, level=level, resamples=resamples, seed=seed)
-    n = len(both)
-    reason = None if n >= FEWEST else TOO_FEW
-    value = float(difference(both)) if n else math.nan
-    return DifferenceInterval(value, low, high, n, pairs.undefined, pairs.infinite, reason)
+    low, high, reason = resampled_interval(both, difference, seed=seed)
+    value = float(difference(both)) if len(both) else math.nan
+    return DifferenceInterval(value, low, high, len(both), pairs.undefined, pairs.infinite, reason)

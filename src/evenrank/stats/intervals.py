@@ -17,14 +17,13 @@ import numpy.typing as npt
 
 from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
-from evenrank.stats.bootstrap import FEWEST, bootstrap_interval
-from evenrank.stats.student import student_quantile
 from evenrank.stats.ties import slack
 from evenrank.stats.weights import effective_number
 
 Bounds = tuple[float, float]
 
 UNBOUNDED: Bounds = (-math.inf, math.inf)
+FEWEST = 5  # values that an interval is given for
 ADDED = 0.25  # of an observation, on each side
 REACH_WITHIN = 2.5  # times as far from the mean as the outermost value, where there is a bound
 REACH_BEYOND = 3.0  # the same on a side without a bound
@@ -42,6 +41,7 @@ FEW_UNBOUNDED = (
     "no bounds"
 )
 _LARGE = 1e100  # the square of a larger number may be too large
+_NUMBERS_AT_ONCE = 1 << 21
 
 
 class ConfidenceInterval(NamedTuple):
@@ -123,23 +123,41 @@ def resampled_interval(
 
     The percentiles are those that would turn a normal interval into one of Student's t with n - 1 degrees
     of freedom (Hesterberg, What teachers should know about the bootstrap, 2015, §4.4). Undefined when there
-    are fewer than five values, and where resampling never changes the aggregate.
+    are fewer than five values, and where resampling never changes the aggregate: no interval has width 0.
     """
     check_level(level)
-    n = len(values)
-    if n < FEWEST:
+    if resamples < 1:
+        raise ParameterError(f"resamples must be at least 1, got {resamples!r}")
+    if len(values) < FEWEST:
         return ConfidenceInterval(math.nan, math.nan, TOO_FEW)
-    low, high = bootstrap_interval(
-        values, aggregate, level=expanded_level(level, n), resamples=resamples, seed=seed
-    )
-    return unless_unmoved(low, high)
-
-
-def unless_unmoved(low: float, high: float) -> ConfidenceInterval:
-    """No interval has width 0: what never changes when it is drawn again says nothing about other queries."""
+    drawn = resampled(values, aggregate, resamples=resamples, seed=seed)
+    tail = (1 - expanded_level(level, len(values))) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
     if high - low <= slack(np.array([low, high])):
         return ConfidenceInterval(math.nan, math.nan, UNMOVED)
     return ConfidenceInterval(low, high)
+
+
+def resampled(
+    values: Floats, statistic: Callable[[Floats], Floats], *, resamples: int, seed: int
+) -> Floats:  # (B, ...)
+    """``statistic`` of values drawn with replacement, as many as there are, ``resamples`` times."""
+    count = len(values)
+    generator = np.random.default_rng(seed)
+    step = max(1, _NUMBERS_AT_ONCE // count)
+    drawn = []
+    for begin in range(0, resamples, step):
+        rows = min(step, resamples - begin)
+        picks = generator.integers(0, count, size=(rows, count))  # (B, n)
+        drawn.append(statistic(values[picks]))
+    return np.concatenate(drawn)
+
+
+def student_quantile(probability: float, degrees: float) -> float:
+    """The t with ``P(T <= t) = probability``, for any number of degrees of freedom, whole or not."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
 
 
 def expanded_level(level: float, n: int) -> float:

@@ -13,9 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.arrays import Floats, Int64s
-from evenrank.errors import DataError
-from evenrank.stats.bootstrap import FEWEST
-from evenrank.stats.intervals import expanded_level
+from evenrank.stats.intervals import FEWEST, expanded_level
 
 RESAMPLES = 2000
 
@@ -120,15 +118,8 @@ def krippendorff_alpha(votes: Int64s, labels: int, *, seed: int = 0) -> Agreemen
     if not len(counts):
         return _undefined(name, TOO_FEW_VOTES)
     unlike = 1 - np.eye(labels)
-    features = np.concatenate([_disagreements(counts, unlike)[:, None], counts], axis=1)
-
-    def alpha(sums: Floats) -> Floats:
-        by_label = sums[..., 1:]
-        n = by_label.sum(axis=-1)
-        expected = (by_label * (by_label @ unlike)).sum(axis=-1) / (n * (n - 1))
-        return _beyond_chance(1 - sums[..., 0] / n, 1 - expected)
-
-    return _estimated(name, features, alpha, seed)
+    features = np.concatenate([_apart(counts, unlike)[:, None], counts], axis=1)
+    return _estimated(name, features, lambda sums: _alpha(sums[..., 0], sums[..., 1:], unlike), seed)
 
 
 def ordinal_alpha(items: Sequence[Sequence[float]]) -> float:
@@ -146,24 +137,26 @@ def ordinal_alpha(items: Sequence[Sequence[float]]) -> float:
     values = np.unique(np.concatenate(shared))
     counts = np.array([(ratings[:, None] == values).sum(axis=0) for ratings in shared], dtype=np.float64)
     totals = counts.sum(axis=0)  # (V,)
-    if len(values) < 2:
-        return math.nan
     middle = np.cumsum(totals) - totals / 2
     distance = (middle[:, None] - middle) ** 2
-    observed = float(_disagreements(counts, distance).sum())
-    return 1.0 - (float(totals.sum()) - 1) * observed / float(totals @ distance @ totals)
+    return float(_alpha(_apart(counts, distance).sum(), totals, distance))
 
 
-def _disagreements(counts: Floats, distance: Floats) -> Floats:
+def _apart(counts: Floats, distance: Floats) -> Floats:
     """(N,): what the pairs of votes of each item lie apart, for one of its votes with all others."""
     votes = counts.sum(axis=1)
     return np.asarray((counts * (counts @ distance)).sum(axis=1) / (votes - 1))
 
 
+def _alpha(apart: Floats, totals: Floats, distance: Floats) -> Floats:
+    """Krippendorff's alpha of the sum of ``_apart`` and of how often each label was given, (..., C)."""
+    n = totals.sum(axis=-1)
+    expected = (totals * (totals @ distance)).sum(axis=-1) / (n * (n - 1))
+    return _beyond_chance(1 - apart / n, 1 - expected)
+
+
 def _counts(votes: Int64s, labels: int) -> Floats:
     """(N, C): how many votes each item has for each label."""
-    if votes.ndim != 2 or (votes >= labels).any() or (votes < -1).any():
-        raise DataError(f"votes are codes from -1 (none) to {labels - 1}, items by raters")
     return np.stack([(votes == label).sum(axis=1) for label in range(labels)], axis=1).astype(float)
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats, Int64s
-from evenrank.errors import DataError, ParameterError
+from evenrank.stats.intervals import student_quantile
 from evenrank.stats.ties import slack
 
 ALONE = 1e-10  # a cluster whose leverage is this close to 1 fixes a direction by itself: it has no error
@@ -36,10 +36,8 @@ class Line(NamedTuple):
     n: int
 
 
-def least_squares(
-    x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike, *, level: float = 0.95
-) -> Line | None:
-    """``y = a + b x`` with the interval ``a + b x +- t s sqrt(1/n + (x - mean)^2 / sum (x_i - mean)^2)``.
+def least_squares(x: npt.ArrayLike, y: npt.ArrayLike, at: npt.ArrayLike) -> Line | None:
+    """``y = a + b x`` with the 95% interval ``a + b x +- t s sqrt(1/n + (x - mean)^2 / sum (x_i - mean)^2)``.
 
     s is the residual standard error and t has n - 2 degrees of freedom: the usual interval of the mean, which
     takes points as independent. None where there are fewer than two points or all have the same x.
@@ -48,12 +46,7 @@ def least_squares(
     >>> round(line.slope, 6), line.value.round(6).tolist()
     (2.0, [9.0])
     """
-    if not 0 < level < 1:
-        raise ParameterError(f"level must be between 0 and 1, as 0.95; got {level!r}")
-    across, up = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    places = np.asarray(at, dtype=np.float64)
-    if across.ndim != 1 or across.shape != up.shape:
-        raise DataError(f"a line goes through points: got {across.shape} and {up.shape} coordinates")
+    across, up, places = (np.asarray(values, dtype=np.float64) for values in (x, y, at))
     there = np.isfinite(across) & np.isfinite(up)
     across, up = across[there], up[there]
     n = len(across)
@@ -66,16 +59,14 @@ def least_squares(
     value = intercept + slope * places
     half = np.full(places.shape, np.nan)
     if n > 2:
-        from scipy.special import stdtrit
-
         residuals = up - intercept - slope * across
         error = math.sqrt(float((residuals**2).sum()) / (n - 2))
-        half = float(stdtrit(n - 2, (1 + level) / 2)) * error * np.sqrt(1 / n + (places - mean) ** 2 / spread)
+        half = student_quantile(0.975, n - 2) * error * np.sqrt(1 / n + (places - mean) ** 2 / spread)
     return Line(slope, intercept, places, value, value - half, value + half, n)
 
 
 class ClusteredEstimate(NamedTuple):
-    """A coefficient with its error by clusters; NaN where ``undefined`` says why."""
+    """A coefficient with its error by clusters and 95% interval; NaN where ``undefined`` says why."""
 
     coefficient: float
     error: float
@@ -87,19 +78,11 @@ class ClusteredEstimate(NamedTuple):
     undefined: str | None = None
 
 
-class _OneWay(NamedTuple):
-    variance: float
-    freedom: float
-    clusters: int
-
-
 def clustered_coefficient(
     outcome: npt.ArrayLike,
     design: npt.ArrayLike,
     column: int,
     clusters: Sequence[npt.ArrayLike],
-    *,
-    level: float = 0.95,
 ) -> ClusteredEstimate:
     """One coefficient of ``outcome ~ design`` and its error by one kind of clusters, or by two that cross.
 
@@ -112,12 +95,8 @@ def clustered_coefficient(
     (1.5, 0.5, 1.0)
     """
     y, x = np.asarray(outcome, dtype=np.float64), np.asarray(design, dtype=np.float64)
-    kinds = [_codes(kind, len(y)) for kind in clusters]
+    kinds = [np.unique(np.asarray(kind), return_inverse=True)[1].astype(np.int64) for kind in clusters]
     counts = tuple(int(kind.max(initial=-1)) + 1 for kind in kinds)
-    if x.ndim != 2 or len(x) != len(y) or not 1 <= len(kinds) <= 2:
-        raise DataError(
-            f"a design of {x.shape} and {len(kinds)} kinds of clusters do not fit {len(y)} trials"
-        )
     why = _why_undefined(x, counts)
     if why is not None:
         return _undefined(counts, why)
@@ -129,26 +108,31 @@ def clustered_coefficient(
     along = np.linalg.solve(triangle.T, wanted)  # (k,): the coefficient is along @ (basis.T @ y)
     scores = basis * residual[:, None]  # (N, k)
     ways = [_one_way(basis, scores, along, kind) for kind in kinds]
-    variance, freedom = ways[0].variance, ways[0].freedom
+    variance, freedom = ways[0]
     if len(ways) == 2:
         pairs = np.unique(kinds[0] * counts[1] + kinds[1], return_inverse=True)[1]
         both = _by_trial(basis, scores, along, pairs)
         # the difference may fall below either part, or below 0, by chance alone
-        variance = max(sum(way.variance for way in ways) - both, *(way.variance for way in ways))
-        freedom = min(way.freedom for way in ways)
+        variance = max(sum(own for own, _ in ways) - both, *(own for own, _ in ways))
+        freedom = min(own for _, own in ways)
     if not variance > 0 or not math.isfinite(freedom) or freedom <= 0:
         return _undefined(counts, "the errors of the clusters cancel: there is nothing to estimate them from")
     error = math.sqrt(variance)
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
-    half = float(stdtrit(freedom, (1 + level) / 2)) * error
+    half = student_quantile(0.975, freedom) * error
     p = float(2 * stdtr(freedom, -abs(coefficient) / error))
     return ClusteredEstimate(coefficient, error, freedom, coefficient - half, coefficient + half, p, counts)
 
 
-def _one_way(basis: Floats, scores: Floats, along: Floats, codes: Int64s, *, freedom: bool = True) -> _OneWay:
-    """The variance of ``along @ basis.T @ y``: with T_g = U_g'U_g and s_g = U_g'e_g it is the sum of
-    ``(along' (I - T_g)^(-1/2) s_g)^2``, since (I - U U')^(-1/2) acts on U' from outside as (I - T)^(-1/2)."""
+def _one_way(
+    basis: Floats, scores: Floats, along: Floats, codes: Int64s, *, freedom: bool = True
+) -> tuple[float, float]:
+    """The variance of ``along @ basis.T @ y``, and its degrees of freedom.
+
+    With T_g = U_g'U_g and s_g = U_g'e_g the variance is the sum of ``(along' (I - T_g)^(-1/2) s_g)^2``, since
+    (I - U U')^(-1/2) acts on U' from outside as (I - T)^(-1/2).
+    """
     count, size = int(codes.max()) + 1, basis.shape[1]
     inner = np.empty((count, size, size))  # T_g
     sums = np.empty((count, size))  # s_g
@@ -164,32 +148,21 @@ def _one_way(basis: Floats, scores: Floats, along: Floats, codes: Int64s, *, fre
     parts = (turned * root * np.einsum("gij,gi->gj", vectors, sums)).sum(axis=1)  # (G,)
     variance = float((parts**2).sum())
     if not freedom:
-        return _OneWay(variance, math.nan, count)
+        return variance, math.nan
     own = (turned**2 * np.maximum(values, 0) * root**2).sum(axis=1)  # z_g'z_g
     weights = np.einsum("gij,gj->gi", vectors, root * values * turned)  # U_g'z_g
     products = np.diag(own) - weights @ weights.T  # (G, G): p_g'p_h under independent errors
-    return _OneWay(variance, float(_satterthwaite(products)), count)
+    squares = float((products**2).sum())
+    # Satterthwaite: (sum_g p_g'p_g)^2 / sum_gh (p_g'p_h)^2
+    return variance, float(np.trace(products)) ** 2 / squares if squares > 0 else math.nan
 
 
 def _by_trial(basis: Floats, scores: Floats, along: Floats, pairs: Int64s) -> float:
     """The variance by pairs of clusters; quickly where each has one trial."""
     if int(pairs.max()) + 1 < len(pairs):
-        return _one_way(basis, scores, along, pairs, freedom=False).variance
+        return _one_way(basis, scores, along, pairs, freedom=False)[0]
     rest = 1.0 - (basis**2).sum(axis=1)  # (N,)
     return float(((scores @ along) ** 2 / np.where(rest > ALONE, rest, np.inf)).sum())
-
-
-def _satterthwaite(products: Floats) -> float:
-    """Satterthwaite's degrees of freedom: ``(sum_g p_g'p_g)^2 / sum_gh (p_g'p_h)^2``."""
-    squares = float((products**2).sum())
-    return float(np.trace(products)) ** 2 / squares if squares > 0 else math.nan
-
-
-def _codes(kind: Any, count: int) -> Int64s:
-    names = np.asarray(kind)
-    if names.shape != (count,):
-        raise DataError(f"clusters: {names.shape} names for {count} trials")
-    return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
 def _why_undefined(x: Floats, counts: Sequence[int]) -> str | None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evenrank.arrays import Floats
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import ParameterError
 from evenrank.stats.paired import PairedTest, paired_differences, paired_t
 from evenrank.stats.ties import TOLERANCE, slack
 
@@ -24,7 +23,6 @@ Indices = npt.NDArray[np.int64]
 
 FOLDS = 5
 BETAS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0, math.inf)  # those of Table 4
-_NOTHING: Mapping[str, Floats] = MappingProxyType({})
 
 
 def min_max(values: npt.ArrayLike) -> Floats:
@@ -34,8 +32,6 @@ def min_max(values: npt.ArrayLike) -> Floats:
     ([0.0, 1.0, 0.5], [0.0, 0.0])
     """
     x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or not len(x) or not np.isfinite(x).all():
-        raise DataError("variants are compared by one finite value each, and there must be one")
     low, high = float(x.min()), float(x.max())
     return np.zeros(len(x)) if high - low <= slack(x) else (x - low) / (high - low)
 
@@ -51,8 +47,6 @@ def f_beta(utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float) -> Floa
     if not beta >= 0:
         raise ParameterError(f"beta must be a number >= 0, or infinity; got {beta!r}")
     u, f = min_max(utility), min_max(fairness)  # (V,)
-    if u.shape != f.shape:
-        raise DataError(f"utility and fairness are of the same variants; got {len(u)} and {len(f)}")
     if beta == 0:
         return u
     if math.isinf(beta):
@@ -93,35 +87,22 @@ def pareto_front(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 class CrossValidated:
     """Which variant cross-validation chose for each query."""
 
-    beta: float
     chosen: Indices  # (Q,) the variant that answers for the query, -1 where the query does not count
-    fold: Indices  # (Q,) the fold that held the query out, -1 likewise
     choices: tuple[int, ...]  # by fold
-    dropped: int  # queries without a finite utility and fairness for every variant
 
-    def pool(self, values: npt.ArrayLike) -> Floats:
+    def pool(self, values: Floats) -> Floats:
         """(Q,): the chosen variant's value on each query, of any measure, from variants by queries."""
-        table = np.asarray(values, dtype=np.float64)
-        if table.ndim != 2 or table.shape[1] != len(self.chosen) or len(table) <= self.chosen.max(initial=-1):
-            raise DataError(
-                f"values to pool are variants by {len(self.chosen)} queries, got shape {table.shape}"
-            )
-        pooled: Floats = table[np.maximum(self.chosen, 0), np.arange(len(self.chosen))]
+        pooled: Floats = values[np.maximum(self.chosen, 0), np.arange(len(self.chosen))]
         return np.where(self.chosen < 0, np.nan, pooled)
 
 
-def cross_validate(
-    utility: npt.ArrayLike, fairness: npt.ArrayLike, beta: float, *, folds: int = FOLDS, seed: int = 0
-) -> CrossValidated:
+def cross_validate(u: Floats, f: Floats, beta: float, *, folds: int, seed: int) -> CrossValidated:
     """Choose a variant for each fold of queries by its means on the other folds.
 
-    ``utility`` and ``fairness`` are variants by queries. The queries are shuffled once by ``seed`` and cut
+    Utility u and fairness f are variants by queries. The queries are shuffled once by ``seed`` and cut
     into folds of nearly equal size, the same for every beta. Scaling and choosing see the training queries.
     A query that one variant has no finite value for is left out, so that all means are over the same queries.
     """
-    u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
-    if u.ndim != 2 or u.shape != f.shape or not len(u):
-        raise DataError(f"selection needs variants by queries of both; got shapes {u.shape} and {f.shape}")
     complete = np.flatnonzero((np.isfinite(u) & np.isfinite(f)).all(axis=0))  # (n,) places of queries
     if not 2 <= folds <= len(complete):
         raise ParameterError(
@@ -129,14 +110,12 @@ def cross_validate(
             f"got {folds!r}"
         )
     order = np.random.default_rng(seed).permutation(complete)
-    chosen, fold = np.full(u.shape[1], -1), np.full(u.shape[1], -1)
-    choices = []
-    for number, held_out in enumerate(np.array_split(order, folds)):
+    chosen, choices = np.full(u.shape[1], -1), []
+    for held_out in np.array_split(order, folds):
         training = np.setdiff1d(complete, held_out)
-        choice = choose(u[:, training].mean(axis=1), f[:, training].mean(axis=1), beta)
-        chosen[held_out], fold[held_out] = choice, number
-        choices.append(choice)
-    return CrossValidated(beta, chosen, fold, tuple(choices), u.shape[1] - len(complete))
+        choices.append(choose(u[:, training].mean(axis=1), f[:, training].mean(axis=1), beta))
+        chosen[held_out] = choices[-1]
+    return CrossValidated(chosen, tuple(choices))
 
 
 class ValueChange(NamedTuple):
@@ -162,24 +141,23 @@ class BetaRow(NamedTuple):
 
 
 def beta_table(
-    utility: npt.ArrayLike,
-    fairness: npt.ArrayLike,
+    u: Floats,
+    f: Floats,
     *,
     baseline: int,
-    betas: Sequence[float] = BETAS,
-    others: Mapping[str, npt.ArrayLike] = _NOTHING,
-    folds: int = FOLDS,
-    seed: int = 0,
-    alpha: float = 0.05,
+    betas: Sequence[float],
+    others: Mapping[str, Floats],
+    folds: int,
+    seed: int,
+    alpha: float,
 ) -> tuple[BetaRow, ...]:
     """Cross-validate each beta, in ascending order, against the variant at place ``baseline``.
 
-    ``others`` are further utility measures, variants by queries, higher better; they take no part in the
-    choice, but a significant loss in one makes a beta unacceptable. Significant is ``p < alpha`` in a
-    two-sided paired t-test, as in the paper. A beta by which all queries together choose the baseline is not
-    acceptable: single folds may choose a fairer variant, but the one to take is there already.
+    Utility u, fairness f and ``others``, further utility measures, are variants by queries. Others take no
+    part in the choice, but a significant loss in one makes a beta unacceptable. Significant is ``p < alpha``
+    in a two-sided paired t-test, as in the paper. A beta by which all queries together choose the baseline
+    is not acceptable: single folds may choose a fairer variant, but the one to take is there already.
     """
-    u, f = np.asarray(utility, dtype=np.float64), np.asarray(fairness, dtype=np.float64)
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be between 0 and 1, as 0.05; got {alpha!r}")
     rows = []
@@ -187,10 +165,7 @@ def beta_table(
         selection = cross_validate(u, f, beta, folds=folds, seed=seed)
         fairer = _change(selection, f, baseline, alpha)
         useful = _change(selection, u, baseline, alpha)
-        rest = {
-            name: _change(selection, np.asarray(values, dtype=np.float64), baseline, alpha)
-            for name, values in others.items()
-        }
+        rest = {name: _change(selection, values, baseline, alpha) for name, values in others.items()}
         there = selection.chosen >= 0
         chosen = choose(u[:, there].mean(axis=1), f[:, there].mean(axis=1), beta)
         lost = any(change.lost for change in (useful, *rest.values()))
@@ -222,11 +197,8 @@ def _change(selection: CrossValidated, values: Floats, baseline: int, alpha: flo
     both = np.isfinite(pooled) & np.isfinite(unmitigated)
     test = paired_t(differences)
     significant = test.p_value < alpha  # False where it is NaN
-    gain = float(differences.mean()) if len(differences) else math.nan
-    return ValueChange(
-        float(pooled[both].mean()) if both.any() else math.nan,
-        float(unmitigated[both].mean()) if both.any() else math.nan,
-        test,
-        significant and gain > 0,
-        significant and gain < 0,
-    )
+    if not both.any():
+        return ValueChange(math.nan, math.nan, test, gained=False, lost=False)
+    gain = float(differences.mean())
+    means = float(pooled[both].mean()), float(unmitigated[both].mean())
+    return ValueChange(*means, test, significant and gain > 0, significant and gain < 0)

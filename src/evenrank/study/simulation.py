@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from evenrank.arrays import Floats, Int64s
 from evenrank.stats.regression import clustered_coefficient
-from evenrank.stats.student import student_quantile
 from evenrank.study.settings import Planned
 
-NORMAL = student_quantile(0.975, 1e9)
+NORMAL = NormalDist().inv_cdf(0.975)
 
 
 class DrawnAnswers(NamedTuple):

@@ -11,8 +11,8 @@ from functools import cached_property
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.measures.missing import with_missing, without_missing
-from evenrank.stats.bootstrap import FEWEST
 from evenrank.stats.bounds import RESAMPLES
+from evenrank.stats.intervals import FEWEST
 
 PASS, FAIL = "pass", "fail"
 OUTCOMES = (PASS, FAIL)
