@@ -48,6 +48,11 @@ class Counterfactual:
         """The 95% interval over queries; NaN where there are too few."""
         return self.scores.interval(self.scores.measures[0])
 
+    @property
+    def defined(self) -> int:
+        """How many queries have a value."""
+        return len(self.scores.blocks[0].defined(0))
+
     def moved(self, count: int = 10) -> list[tuple[str, float]]:
         """The queries whose lists moved most, with their RBO, least alike first; not those that did not."""
         block = self.scores.blocks[0]
@@ -108,9 +113,10 @@ def counterfactual(
             raise ParameterError("swap_queries needs queries=, the texts of the queries")
         if not callable(system):
             raise InputTypeError("without queries= the system is a function of the documents")
-        return _of_documents(system, texts, swapper, depth, p, progress)
-    asked = read_texts(queries, "queries")
-    trial = Experiment(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
+        trial = Experiment(_OfDocuments(system), texts, {}, depth=depth, p=p)
+    else:
+        asked = read_texts(queries, "queries")
+        trial = Experiment(make_system(system, progress=progress), texts, asked, depth=depth, p=p, k=k)
     return trial.swap(swapper, swap_queries=swap_queries, progress=progress)
 
 
@@ -139,45 +145,32 @@ class Experiment:
     ) -> Counterfactual:
         """The lists of the same queries, or of swapped ones, on the swapped collection."""
         changed = changes(self.documents, swapper, progress)
+        if not changed:
+            warnings.warn(
+                "the swap changed no document: no group word is in the collection",
+                EvenrankWarning,
+                stacklevel=3,
+            )
         asked = changes(self.queries, swapper) if swap_queries else {}
         self.system.index(replaced(self.documents, changed))
         swapped = self.system.retrieve(replaced(self.queries, asked), self.k)
-        return compared(self.original, swapped, self.measure, changed, self.documents, asked, self.queries)
+        after = swapped.renamed(f"{self.original.name}, swapped")
+        scores = evaluate(self.original, self.measure, against=after, queries=list(self.queries) or None)
+        return Counterfactual(self.original, after, scores, changed, len(self.documents), asked)
 
 
-def compared(
-    original: Run,
-    swapped: Run,
-    measure: RBO,
-    changed: Mapping[str, Swapped],
-    documents: Mapping[str, str],
-    swapped_queries: Mapping[str, Swapped],
-    queries: Mapping[str, str] | None,
-) -> Counterfactual:
-    if not changed:
-        warnings.warn(
-            "the swap changed no document: no group word is in the collection", EvenrankWarning, stacklevel=3
-        )
-    after = swapped.renamed(f"{original.name}, swapped")
-    asked = None if queries is None else list(queries)
-    scores = evaluate(original, measure, against=after, queries=asked)
-    return Counterfactual(original, after, scores, changed, len(documents), swapped_queries)
+class _OfDocuments:
+    """A function of the documents alone, as a system."""
 
+    def __init__(self, function: Callable[[dict[str, str]], Any]) -> None:
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self._function = function
 
-def _of_documents(
-    function: Callable[[dict[str, str]], Any],
-    texts: dict[str, str],
-    swapper: Swapper,
-    depth: int,
-    p: float,
-    progress: Progress | None,
-) -> Counterfactual:
-    name = getattr(function, "__name__", type(function).__name__)
-    changed = changes(texts, swapper, progress)
-    original = as_run(function(dict(texts)), name)
-    swapped = as_run(function(replaced(texts, changed)), name)
-    measure = RBO(p=p, form="ext", cutoff=check_depth(depth))
-    return compared(original, swapped, measure, changed, texts, {}, None)
+    def index(self, documents: Mapping[str, str]) -> None:
+        self._run = as_run(self._function(dict(documents)), self.name)
+
+    def retrieve(self, queries: Mapping[str, str], k: int = 100) -> Run:
+        return self._run
 
 
 def changes(
@@ -239,20 +232,14 @@ def one_at_a_time(
         queries = {query: trial.queries[query] for query in listed[document]}
         trial.system.index(trial.documents | {document: changed[document].text})
         run = trial.system.retrieve(queries, trial.k)
-        moves += [
-            Move(query, document, rank, _rank(run, query, document))
-            for query, rank in listed[document].items()
-        ]
+        for query, rank in listed[document].items():
+            found = run.documents(query) if query in run else []
+            moves.append(
+                Move(query, document, rank, found.index(document) + 1 if document in found else None)
+            )
         if progress is not None:
             progress("swapping one document at a time", done, len(chosen))
     worst = trial.k + 1
     return sorted(
         moves, key=lambda move: (-(worst if move.by is None else move.by), move.query, move.document)
     )
-
-
-def _rank(run: Run, query: str, document: str) -> int | None:
-    if query not in run:
-        return None
-    documents = run.documents(query)
-    return documents.index(document) + 1 if document in documents else None

@@ -25,7 +25,7 @@ def sheets(
             "swapped": row.swapped,
             "crbo": row.result.crbo,
             "interval": interval(*row.result.interval),
-            "queries": len(row.result.scores.blocks[0].defined(0)),
+            "queries": row.result.defined,
             "changed": len(row.result.changed),
             "documents": row.result.documents,
             "lists": [
@@ -45,36 +45,28 @@ def _pair(
     depth: int,
 ) -> dict[str, Any]:
     result = row.result
-    before, after = (_head(run, query, depth) for run in (result.original, result.swapped))
-    ranks = [{document: rank for rank, document in enumerate(found, 1)} for found in (before, after)]
     asked = result.queries.get(query)
+
+    def side(own: Run, other: Run, new: bool) -> list[dict[str, Any]]:
+        """The documents of a list, with their ranks in the other one."""
+        elsewhere = {document: rank for rank, document in enumerate(_head(other, query, depth), 1)}
+        return [
+            {
+                "rank": rank,
+                "document": document,
+                "elsewhere": elsewhere.get(document),
+                "pieces": shortened(pieces(documents[document], result.changed.get(document), new)),
+            }
+            for rank, document in enumerate(_head(own, query, depth), 1)
+        ]
+
     return {
         "query": query,
         "rbo": value,
-        "text": before_pieces(queries[query], asked),
-        "text_after": after_pieces(asked) if asked is not None else None,
-        "before": [
-            {
-                "rank": rank,
-                "document": document,
-                "elsewhere": ranks[1].get(document),
-                "pieces": shortened(before_pieces(documents[document], result.changed.get(document))),
-            }
-            for rank, document in enumerate(before, 1)
-        ],
-        "after": [
-            {
-                "rank": rank,
-                "document": document,
-                "elsewhere": ranks[0].get(document),
-                "pieces": shortened(
-                    after_pieces(result.changed[document])
-                    if document in result.changed
-                    else [(documents[document], False)]
-                ),
-            }
-            for rank, document in enumerate(after, 1)
-        ],
+        "text": pieces(queries[query], asked, new=False),
+        "text_after": None if asked is None else pieces(queries[query], asked, new=True),
+        "before": side(result.original, result.swapped, new=False),
+        "after": side(result.swapped, result.original, new=True),
     }
 
 
@@ -82,24 +74,24 @@ def _head(run: Run, query: str, depth: int) -> list[str]:
     return run.documents(query)[:depth] if query in run else []
 
 
-def before_pieces(text: str, swapped: Swapped | None) -> list[Piece]:
-    """The original text, the words that were swapped marked."""
-    spans = [] if swapped is None else [(change.start, change.end) for change in swapped.changes]
-    return _pieces(text, spans)
-
-
-def after_pieces(swapped: Swapped) -> list[Piece]:
-    """The new text, the words that were put in marked."""
-    return _pieces(swapped.text, swapped.spans())
+def pieces(text: str, swapped: Swapped | None, new: bool) -> list[Piece]:
+    """The original text, or the new one, the words that were swapped marked."""
+    if swapped is None:
+        return _pieces(text, ())
+    return (
+        _pieces(swapped.text, swapped.spans())
+        if new
+        else _pieces(text, ((change.start, change.end) for change in swapped.changes))
+    )
 
 
 def _pieces(text: str, spans: Iterable[tuple[int, int]]) -> list[Piece]:
-    pieces: list[Piece] = []
+    found: list[Piece] = []
     end = 0
     for start, stop in spans:
-        pieces += [(text[end:start], False), (text[start:stop], True)]
+        found += [(text[end:start], False), (text[start:stop], True)]
         end = stop
-    return [piece for piece in [*pieces, (text[end:], False)] if piece[0]]
+    return [piece for piece in [*found, (text[end:], False)] if piece[0]]
 
 
 def shortened(pieces: Sequence[Piece], limit: int = SHOWN) -> list[Piece]:

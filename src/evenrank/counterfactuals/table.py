@@ -33,21 +33,6 @@ def merged(rows: Sequence[SwapRow]) -> Scores:
     return Scores(tuple(blocks), notes)
 
 
-def cells(row: SwapRow) -> dict[str, str | float | int]:
-    low, high = row.result.interval
-    return {
-        "system": row.system,
-        "swapped": row.swapped,
-        "crbo": row.result.crbo,
-        "low": low,
-        "high": high,
-        "queries": len(row.result.scores.blocks[0].defined(0)),
-        "documents_changed": len(row.result.changed),
-        "documents": row.result.documents,
-        **row.beside,
-    }
-
-
 def system_table(rows: Sequence[SwapRow]) -> Table:
     """One row for each system and kind of swap."""
     return Table.of(
@@ -58,7 +43,7 @@ def system_table(rows: Sequence[SwapRow]) -> Table:
                 row.swapped,
                 row.result.crbo,
                 Interval(*row.result.interval),
-                len(row.result.scores.blocks[0].defined(0)),
+                row.result.defined,
                 *row.beside.values(),
             )
             for row in rows
@@ -70,12 +55,27 @@ def system_table(rows: Sequence[SwapRow]) -> Table:
             for summary in row.result.scores.summary()
             if summary.interval_note
         ),
-        records=map(cells, rows),
+        records=map(_record, rows),
         meaning=(
             "CRBO of 1: swapping group words moves no document; the lower it is, the more the system"
             " reacts to them."
         ),
     )
+
+
+def _record(row: SwapRow) -> dict[str, str | float | int]:
+    low, high = row.result.interval
+    return {
+        "system": row.system,
+        "swapped": row.swapped,
+        "crbo": row.result.crbo,
+        "low": low,
+        "high": high,
+        "queries": row.result.defined,
+        "documents_changed": len(row.result.changed),
+        "documents": row.result.documents,
+        **row.beside,
+    }
 
 
 def with_categories(rows: Sequence[SwapRow], categories: Mapping[str, str | Iterable[str]]) -> list[SwapRow]:

@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
+import pyarrow as pa
+
 from evenrank.errors import MAY_PASS, DataError, DataErrors, EvenrankError, ParameterError, counted
 from evenrank.io.atomic import atomic_write
 from evenrank.io.content_hash import joined_digests
@@ -407,6 +409,31 @@ def made_of(
                 if not wrong:
                     yield made
                 tell(bytes_read)
+
+
+def write_stream(
+    work: Work, documents: Iterator[Any], file: BinaryIO, threads: int, progress: Progress | None
+) -> Record:
+    """Make something of what comes through a pipe or from memory: read once, it cannot be gone on with."""
+    read, wrong = list[int](), DataErrors()
+
+    def made() -> Iterator[MadePiece]:
+        done = 0
+        for piece in made_of(work, documents, threads, wrong, read.append):
+            yield piece
+            done += piece.documents
+            if progress is not None:
+                progress(done, None, "documents")
+        wrong.check()
+
+    record = work.write(file, made())
+    return {**record, "bytes read": sum(read)}
+
+
+def batches_of(part: Path) -> Iterator[pa.RecordBatch]:
+    """What a part in Arrow's format holds."""
+    with part.open("rb") as file, pa.ipc.open_stream(file) as batches:
+        yield from batches
 
 
 def _check_size(file: Shard) -> None:

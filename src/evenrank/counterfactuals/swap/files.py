@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -31,25 +31,27 @@ from evenrank.counterfactuals.swap.pairing import KINDS
 from evenrank.counterfactuals.swap.resolve import model_name
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, DataErrors, ParameterError
+from evenrank.errors import DataError, ParameterError
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
     Collection,
     FinishedPart,
+    Partition,
     Progress,
     Record,
+    batches_of,
     collection_of,
     is_in_files,
-    made_of,
     map_documents,
     planned,
     provenance_of,
+    write_stream,
 )
 from evenrank.io.content_hash import PIECE
 from evenrank.io.documents import open_documents, read_stretch
-from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
+from evenrank.io.executor import ProcessExecutor, SerialExecutor, workers_of
 from evenrank.io.lines import line_blocks
-from evenrank.io.part_folder import PartFolder
+from evenrank.io.part_folder import PartFolder, part_path
 from evenrank.io.reading import SCHEMA, Reading
 from evenrank.io.source import guess_format, is_packed
 
@@ -72,13 +74,7 @@ class SwapSummary:
     source: Mapping[str, Any] = field(default_factory=dict)  # its name, and the hash of all that was read
     seconds: float = 0.0
 
-    def add(self, piece: Piece) -> None:
-        self.pieces += 1
-        self.documents += piece.documents
-        self.changed += piece.changed
-        self.tally.update(piece.tally)
-
-    def add_part(self, part: FinishedPart) -> None:
+    def add(self, part: FinishedPart) -> None:
         """Count the pieces of a part, by its record."""
         record = part.record
         self.pieces += record["pieces"]
@@ -137,13 +133,6 @@ def swap_file(
     output: str | os.PathLike[str],
     lexicon: Lexicon | str | os.PathLike[str] | None = None,
     *,
-    kinds: tuple[str, ...] = KINDS,
-    seed: int = 0,
-    tagger: str = "auto",
-    mapping: Mapping[str, str] | str | None = None,
-    one_way: bool = False,
-    share: float = 1.0,
-    from_group: str | None = None,
     threads: int | None = None,
     resume: bool = True,
     progress: Progress | None = None,
@@ -152,13 +141,15 @@ def swap_file(
     block_bytes: int | None = None,
     on: object = None,
     partition_bytes: int | None = None,
+    **swapping: Any,
 ) -> SwapSummary:
     """Swap a collection into a file: TSV, JSONL or Parquet, as the name of the output says.
 
     TSV to TSV and JSONL to JSONL keep everything but the words; other ways write id and text. ``threads``
     processes work on pieces of the collection. A swap that was killed goes on where it stopped, and its file
     is the same, byte for byte. ``on`` is a cluster that does the work instead, as ``scan`` takes it, with the
-    same file as a result. The other arguments are those of ``make_swapper`` and ``read_documents``.
+    same file as a result. ``format`` and ``columns`` are those of ``read_documents``; all others, such as
+    ``kinds`` and ``tagger``, are those of ``make_swapper``.
     """
     begin = time.monotonic()
     target, kind = target_of(output), guess_format(Path(output))
@@ -167,59 +158,68 @@ def swap_file(
     for read in (source, lexicon):
         check_not_read(target, output, read)
     workers = workers_of(threads)
-    swapper = make_swapper(
-        lexicon, kinds=kinds, seed=seed, tagger=tagger, mapping=mapping, one_way=one_way, share=share,
-        from_group=from_group,
-    )  # fmt: skip
+    swapper = make_swapper(lexicon, **swapping)
     size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else PIECE) if block_bytes is None else block_bytes
     if size < 1:
         raise ParameterError(f"block_bytes must be at least 1, got {size}")
-    by = model_name() if swapper.tagger == "spacy" else swapper.tagger
-    summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
-    work = SwapWork(
-        swapper, kind, "", False, None if columns is None else dict(columns), size,
-    )  # fmt: skip
+    collection: Collection | None = None
+    documents: Iterator[Any] = iter(())
     if on is None and not is_in_files(source):
-        # what comes through a pipe or from memory is read once, here, and cannot be gone on with
         name, documents = open_documents(source, format, columns)
-        work = work._replace(name=name)
-        _made.clear()
-        with PartFolder(target, {}, resume=False).until_done() as parts:
-            rows = _rows_of_stream(documents, work, summary, progress)
-            _write(rows, kind, parts, target, summary, name)
     else:
         collection = collection_of(source, format)
-        work = work._replace(name=collection.name, lines=_are_lines(collection, kind, columns))
-        partition_bytes = size if partition_bytes is None else partition_bytes
-        settings = {
-            "source name": collection.name,
-            "pairs": [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()],
-            "tagger": by,
-            "output": kind,
-            "parts": SCHEMAS[kind].names,
-            "lines": work.lines,
-            "format": format,
-            "block": size,
-            "partition": partition_bytes,
-            "columns": dict(columns or {}),
-        }
-        parts = PartFolder(target, settings, resume=resume)
-        work = work._replace(key=parts.key)
-        total = sum(file.size for file in collection.files)
-        processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
-        with parts.until_done(keep_sound=collection.many), _executor(on, processes) as executor:
-            rows = _rows_of_files(executor, work, collection, parts, partition_bytes, summary, progress)
-            _write(rows, kind, parts, target, summary, collection.name)
+        name = collection.name
+    lines = collection is not None and _are_lines(collection, kind, columns)
+    partition_bytes = size if partition_bytes is None else partition_bytes
+    by = model_name() if swapper.tagger == "spacy" else swapper.tagger
+    settings = {
+        "source name": name,
+        "pairs": [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()],
+        "tagger": by,
+        "output": kind,
+        "parts": SCHEMAS[kind].names,
+        "lines": lines,
+        "format": format,
+        "block": size,
+        "partition": partition_bytes,
+        "columns": dict(columns or {}),
+    }
+    folder = PartFolder(target, settings, resume=resume and collection is not None)
+    work = SwapWork(swapper, kind, name, lines, None if columns is None else dict(columns), size, folder.key)
+    summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
+    with folder.until_done(keep_sound=collection is not None and collection.many):
+        if collection is None:
+            done = _swapped_stream(work, documents, folder, progress)
+        else:
+            total = sum(file.size for file in collection.files)
+            processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
+            tasks = planned(collection, work, folder, "arrow", partition_bytes)
+            done = _swapped_files(on, processes, work, tasks, progress)
+        with closing(done):
+            _join(done, work, collection, folder.growing, summary)
+        move_into_place(folder.growing, target)
     summary.seconds = time.monotonic() - begin
     return summary
 
 
-def _executor(on: object, processes: int) -> AbstractContextManager[Executor]:
+def _swapped_stream(
+    work: SwapWork, documents: Iterator[Any], folder: PartFolder, progress: Progress | None
+) -> Generator[FinishedPart]:
+    """One part, of what comes through a pipe or from memory."""
+    path = part_path(folder.folder, 0, folder.key, "arrow")
+    with growing_file(path) as file:
+        record = write_stream(work, documents, file, 1, progress)
+    yield FinishedPart(path, record, found=False)
+
+
+def _swapped_files(
+    on: object, processes: int, work: SwapWork, tasks: Sequence[Partition], progress: Progress | None
+) -> Generator[FinishedPart]:
     import evenrank
 
-    if on is not None:
-        return evenrank.open_executor(on, processes)
-    return nullcontext(SerialExecutor() if processes == 1 else ProcessExecutor(processes))
+    here = SerialExecutor() if processes == 1 else ProcessExecutor(processes)
+    with nullcontext(here) if on is None else evenrank.open_executor(on, processes) as executor:
+        yield from map_documents(executor, work, tasks, progress)
 
 
 def _are_lines(collection: Collection, output: str, columns: Mapping[str, str] | None) -> bool:
@@ -231,65 +231,34 @@ def _are_lines(collection: Collection, output: str, columns: Mapping[str, str] |
     return same and file.size > 0 and not is_packed(Path(file.address))
 
 
-def _write(
-    rows: Generator[pa.RecordBatch],
-    kind: str,
-    parts: PartFolder,
-    target: Path,
+def _join(
+    done: Iterator[FinishedPart],
+    work: SwapWork,
+    collection: Collection | None,
+    growing: Path,
     summary: SwapSummary,
-    name: str,
 ) -> None:
-    """Join everything in a file beside the parts, and move it to its place."""
-    with closing(rows), growing_file(parts.growing) as file:
-        if kind == "parquet":
+    """All parts in one file, in their order."""
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        found = []
+        for part in done:
+            yield from batches_of(part.path)
+            summary.add(part)
+            found.append(part)
+        if not summary.documents:
+            raise DataError(f"{work.name}: no documents")
+        about = {} if collection is None else provenance_of(collection, found)
+        summary.source = {"name": work.name, **about}
+
+    with growing_file(growing) as file:
+        if work.output == "parquet":
             with pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
-                for batch in rows:
+                for batch in rows():
                     writer.write_batch(batch)
         else:
-            for batch in rows:
+            for batch in rows():
                 file.write(batch.column("lines")[0].as_buffer())
-        if not summary.documents:
-            raise DataError(f"{name}: no documents")
-    move_into_place(parts.growing, target)
-
-
-def _rows_of_stream(
-    documents: Iterator[Any], work: SwapWork, summary: SwapSummary, progress: Progress | None
-) -> Generator[pa.RecordBatch]:
-    """Where one piece is wrong, the others are still read, for one error about all."""
-    wrong = DataErrors()
-
-    def tell(bytes_read: int) -> None:
-        summary.bytes_read += bytes_read
-        if progress is not None:
-            progress(summary.documents, None, "documents")
-
-    for piece in made_of(work, documents, 1, wrong, tell):
-        summary.add(piece)
-        yield piece.rows
-    wrong.check()
-    summary.source = {"name": work.name}
-
-
-def _rows_of_files(
-    executor: Executor,
-    work: SwapWork,
-    collection: Collection,
-    folder: PartFolder,
-    partition_bytes: int,
-    summary: SwapSummary,
-    progress: Progress | None,
-) -> Generator[pa.RecordBatch]:
-    """Have workers swap what is missing; all parts in their order."""
-    found = []
-    parts = planned(collection, work, folder, "arrow", partition_bytes)
-    with closing(map_documents(executor, work, parts, progress)) as done:
-        for part in done:
-            with part.path.open("rb") as raw, pa.ipc.open_stream(raw) as batches:
-                yield from batches
-            summary.add_part(part)
-            found.append(part)
-    summary.source = {"name": work.name, **provenance_of(collection, found)}
 
 
 class SwapWork(NamedTuple):
@@ -301,7 +270,7 @@ class SwapWork(NamedTuple):
     lines: bool  # the file is read and written as lines, else as documents
     columns: Mapping[str, str] | None
     block_bytes: int
-    key: str = ""
+    key: str
 
     def read(self, reading: Reading, format: str) -> Iterator[Any]:
         if not self.lines:
@@ -318,18 +287,15 @@ class SwapWork(NamedTuple):
         return swapped_json(piece, blocks) if isinstance(piece, JsonBlock) else swapped_tsv(piece, blocks)
 
     def write(self, file: BinaryIO, made: Iterator[Piece]) -> Record:
-        counts = SwapSummary()
+        pieces = documents = changed = 0
+        tally: Tally = Counter()
         with pa.ipc.new_stream(file, SCHEMAS[self.output]) as writer:
             for piece in made:
                 writer.write_batch(piece.rows)
-                counts.add(piece)
-        tally = [[*pair, count] for pair, count in counts.tally.items()]
-        return {
-            "pieces": counts.pieces,
-            "documents": counts.documents,
-            "changed": counts.changed,
-            "tally": tally,
-        }
+                pieces, documents, changed = pieces + 1, documents + piece.documents, changed + piece.changed
+                tally.update(piece.tally)
+        counts = [[*pair, count] for pair, count in tally.items()]
+        return {"pieces": pieces, "documents": documents, "changed": changed, "tally": counts}
 
 
 _made: dict[str, BlockSwapper] = {}  # one for all parts of a swap that a worker is sent

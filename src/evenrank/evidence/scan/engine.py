@@ -17,21 +17,22 @@ import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
-from evenrank.errors import DataErrors, ParameterError
+from evenrank.errors import ParameterError
 from evenrank.evidence.scan.unique_ids import check_ids
-from evenrank.evidence.scan.work import ARROW, PARQUET, Counted, ScanSummary, ScanWork, counter_of
+from evenrank.evidence.scan.work import ARROW, PARQUET, ScanSummary, ScanWork, counter_of
 from evenrank.ids import as_strings
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
     Collection,
     FinishedPart,
     Progress,
+    batches_of,
     collection_of,
     is_in_files,
-    made_of,
     map_documents,
     planned,
     provenance_of,
+    write_stream,
 )
 from evenrank.io.content_hash import PIECE
 from evenrank.io.counts import CountsWriter, counts_schema, ids_of_counts, read_counts, writing
@@ -174,22 +175,11 @@ def _scan_stream(
     """What comes through a pipe or from memory is read once, and cannot be gone on with."""
     name, documents = open_documents(source, format, work.columns)
     work = _about(work._replace(kind=PARQUET), name)
-    read, wrong = list[int](), DataErrors()
-
-    def counted() -> Iterator[Counted]:
-        told = 0
-        for made in made_of(work, documents, threads, wrong, read.append):
-            yield made
-            told += made.documents
-            if progress is not None:
-                progress(told, None, "documents")
-        wrong.check()
-
     with PartFolder(target, {}, resume=False).until_done() as parts:
         with growing_file(parts.growing) as file:
-            record = work.write(file, counted())
+            record = write_stream(work, documents, file, threads, progress)
         summary = ScanSummary()
-        summary.add({**record, "bytes read": sum(read)})
+        summary.add(record)
         _check_some(summary, name)
         check_ids(lambda: ids_of_counts([parts.growing]), [record["ids"]], summary.documents, name)
         move_into_place(parts.growing, target)
@@ -236,16 +226,11 @@ def _join(done: Iterator[FinishedPart], work: ScanWork, collection: Collection, 
     found = []
     with growing_file(growing) as file, writing(CountsWriter(file, work.schema)) as writer:
         for part in done:
-            for batch in _batches(part.path):
+            for batch in batches_of(part.path):
                 writer.write(batch)
             found.append(part)
         writer.close(provenance_of(collection, found))
         return _summary(found, collection)
-
-
-def _batches(path: Path) -> Iterator[pa.RecordBatch]:
-    with path.open("rb") as file:
-        yield from pa.ipc.open_stream(file)
 
 
 def _summary(found: Sequence[FinishedPart], collection: Collection) -> ScanSummary:
@@ -260,7 +245,7 @@ def _summary(found: Sequence[FinishedPart], collection: Collection) -> ScanSumma
     def ids() -> Iterator[pa.LargeStringArray]:
         for path, *_ in found:
             if path.suffix == ".arrow":
-                yield from (as_strings(batch.column(0)) for batch in _batches(path))
+                yield from (as_strings(batch.column(0)) for batch in batches_of(path))
             else:
                 yield from ids_of_counts([path])
 
