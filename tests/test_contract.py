@@ -159,7 +159,8 @@ def test_evaluating_does_not_load_what_it_does_not_use() -> None:
 def test_help_and_the_page_of_a_measure_load_no_other_command_and_no_array_library() -> None:
     own = {
         "cli", "cli.commands", "cli.everywhere", "cli.parser", "cli.streams", "errors", "inputs",
-        "inputs.file_options", "text", "_version",
+        "cli.values", "inputs.file_options", "text",
+        "_version",
     }  # fmt: skip
     for words, more in (
         ("--help", set()),

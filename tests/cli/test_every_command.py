@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import commands
 import pytest
 from effort import some
-from helps import command_names, examples_of, help_of, options_of
+from helps import command_names, examples_of, help_of, options_of, subcommands_of
 
 Evenrank = Callable[..., SimpleNamespace]
 
@@ -94,7 +94,8 @@ def test_the_examples_of_a_help_are_commands_that_are_understood(
 ) -> None:
     """Their files are not here, but no word of theirs is unknown; and all lines fit 80 columns."""
     monkeypatch.chdir(tmp_path)
-    assert max(map(len, help_of(name).splitlines())) <= 80
+    for one in (name, *subcommands_of(name)):
+        assert max(map(len, help_of(*one.split()).splitlines())) <= 80
     for example in examples_of(name):
         assert example[:2] == ["evenrank", name]
         if not any(one in word for word in example for one in ELSEWHERE):
@@ -104,16 +105,21 @@ def test_the_examples_of_a_help_are_commands_that_are_understood(
 @pytest.mark.parametrize("name", NAMES)
 def test_a_misspelt_option_gets_the_nearest_name(evenrank: Evenrank, name: str) -> None:
     """Every long option of the command, with its last two letters in the wrong order, or one letter more."""
+    for one in subcommands_of(name):
+        check_misspelt_options(evenrank, one)
+
+
+def check_misspelt_options(evenrank: Evenrank, name: str) -> None:
     known = {option.name for option in options_of(name)}
     for number, option in enumerate(sorted(known)):
         wrong = option + "x" if number % 2 else option[:-2] + option[-1] + option[-2]
-        if wrong in known or wrong == option:
+        if wrong in known or wrong in (option, "--no", "-p-"):  # with which other options begin
             continue
-        outcome = evenrank(name, wrong)
+        outcome = evenrank(*name.split(), wrong)
         assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
         assert wrong in outcome.err
         assert re.search(rf"{option}\b", outcome.err.replace(wrong, ""))
-    assert "--zzqqzz" in evenrank(name, "--zzqqzz", "7").err
+    assert "--zzqqzz" in evenrank(*name.split(), "--zzqqzz", "7").err
 
 
 def test_tables_are_printed_in_the_same_formats_by_every_command() -> None:

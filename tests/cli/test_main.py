@@ -224,3 +224,41 @@ def test_without_a_command_the_commands_are_listed(evenrank: Any) -> None:
         assert (done.code, done.out) == (2, "")
         assert "\nmeasure:\n  measures " in done.err
         assert done.err.endswith("evenrank: name a command, as evenrank evaluate (try: evenrank --help)\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("evenrank stu", {"study"}),
+        ("evenrank study s", {"serve", "simulate", "status"}),
+        ("evenrank study simulate mine --par", {"--participants"}),
+        ("evenrank study simulate mine --through ", {"answers", "browser"}),
+        ("evenrank evaluate --mi", {"--missing"}),
+        ("evenrank evaluate bm", {"bm25.trec"}),
+        ("evenrank measures --se", {"--seed"}),
+    ],
+)
+def test_a_shell_completes_words(files: Path, line: str, offered: set[str]) -> None:
+    """The shell asks through the environment, and reads the answer from a file here."""
+    asked = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(files / "answer"),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    subprocess.run([sys.executable, "-m", "evenrank"], env={**os.environ, **asked}, check=True)
+    assert {word.strip() for word in (files / "answer").read_text().splitlines()} == offered
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_what_every_command_takes_stands_before_or_behind_the_command(
+    evenrank: Any, files: Path, place: int
+) -> None:
+    words = ["evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv"]
+    begin = 0 if place == 1 else len(words)
+    told = evenrank(*words[:begin], "--rename", "RR=First", "--seed=3", "--notes", *words[begin:])
+    assert (told.code, "First" in told.out) == (0, True)
+    words = ["doctor", "--no-project"] if place == 1 else ["--no-project", "doctor"]
+    both = evenrank(*words, "--project", "x.toml")
+    assert (both.code, "exclude each other" in both.err) == (2, True) if place == 1 else both.code == 2

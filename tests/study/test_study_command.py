@@ -47,11 +47,11 @@ def test_simulated_answers_follow_the_seed(tmp_path: Path, evenrank: Any) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["check", "{folder}", "--anonymous"], "--anonymous is not for study check, but for export"),
-        (["status", "{folder}", "--participants", "3"], "but for power and simulate"),
-        (["check", "{folder}", "extra"], "study check takes a folder only, got 'extra'"),
+        (["check", "{folder}", "--anonymous"], "unknown option --anonymous; study export has it"),
+        (["status", "{folder}", "--participants", "3"], "study simulate, study power have it"),
+        (["check", "{folder}", "extra"], "unrecognized arguments: extra"),
         (["analyse", "{folder}", "-o", "page.txt"], "name it FILE.html"),
-        (["delete", "{folder}"], "name whom to delete"),
+        (["delete", "{folder}"], "arguments are required: ID"),
     ],
 )
 def test_wrong_usage(tmp_path: Path, evenrank: Any, arguments: list[str], said: str) -> None:

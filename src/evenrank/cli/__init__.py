@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from evenrank.cli.commands import SUMMARIES
-from evenrank.cli.everywhere import apply_everywhere, split_everywhere
+from evenrank.cli.everywhere import apply_everywhere, everywhere_of
 from evenrank.cli.parser import Parser, list_commands, make_parser
 from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
 from evenrank.errors import (
@@ -25,6 +25,7 @@ from evenrank.errors import (
     read_in_a_shell,
     readable,
 )
+from evenrank.inputs.file_options import STDIN_NAME
 
 __all__ = ["main"]
 
@@ -38,14 +39,28 @@ DEBUG = "EVENRANK_DEBUG"
 def build_parser(words: Sequence[str] | None = None) -> Parser:
     """The parser of all commands; for the words of one command line, only what these need is loaded."""
     parser, commands = make_parser()
-    named = None if words is None else next((word for word in words if word in SUMMARIES), "")
     for name in SUMMARIES:
-        if named is None or name == named:
-            import_module(f"evenrank.cli.{name}").add(commands)
-        else:
+        if words is not None and name not in words:
             commands.add_parser(name, add_help=False)  # known by its name, so that a misspelt one is compared
+            continue
+        module = import_module(f"evenrank.cli.{name}")
+        if hasattr(module, "add"):
+            module.add(commands)
+        else:
+            from evenrank.cli.typed import add_module
+
+            add_module(commands, name, module)
     list_commands(parser)
     return parser
+
+
+def complete() -> None:
+    """Answer a shell that asks how a command line may go on, and leave; it asks through the environment."""
+    import argcomplete
+
+    argcomplete.autocomplete(
+        build_parser(os.environ["COMP_LINE"].split()), always_complete_options=False, print_suppressed=True
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,15 +81,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            complete()
         given = sys.argv[1:] if argv is None else argv
         check_locale(given)
-        words, everywhere = split_everywhere(given)
+        # standard input with options would be taken for an option
+        words = [STDIN_NAME + word[1:] if word.startswith("-:") else word for word in given]
         arguments = build_parser(words).parse_args(words)
-        apply_everywhere(arguments, everywhere)
+        apply_everywhere(arguments, everywhere_of(arguments, shlex.join(["evenrank", *given])))
         from evenrank.cli.outputs import check_apart  # which help does not need
 
         check_apart(arguments)
-        arguments.typed = shlex.join(["evenrank", *given])
         code: int = arguments.run(arguments)
         return code
     except SystemExit as leaving:  # argparse: 0 after --help and --version, 2 for wrong usage

@@ -12,6 +12,15 @@ from evenrank.cli.streams import say
 if TYPE_CHECKING:
     from evenrank.io.executor import Executor
 
+ON = (
+    "let a cluster do the work: dask (processes on this machine), dask://HOST:PORT (a scheduler that is "
+    "running), spark (the active session, or one on this machine); default: the threads of this process"
+)
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--on", metavar="CLUSTER", help=ON)
+
 
 @contextmanager
 def opened_cluster(arguments: argparse.Namespace) -> Iterator[Executor | None]:

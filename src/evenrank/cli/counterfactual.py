@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
+from evenrank.cli.cluster import add_cluster
 from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import WorkBar
@@ -56,7 +57,6 @@ def add(commands: Commands) -> None:
         evenrank counterfactual table.parquet --swap-only --columns id=docno,text=body -o swapped.parquet
         evenrank counterfactual collection.tsv --swap-only --lexicon ages.csv --mapping cyclic -o swapped.tsv
         """,
-        takes_cluster=True,
     )
     parser.add_argument(
         "documents",
@@ -140,6 +140,7 @@ def add(commands: Commands) -> None:
         help="write what --one-at-a-time found (TSV), or with --swap-only every pair that was swapped (JSON)",
     )  # fmt: skip
     shared.add_resuming(parser)
+    add_cluster(parser)
     parser.set_defaults(run=run, reads_project=True)
 
 

@@ -1,5 +1,4 @@
-"""The options that are the same in all commands, wherever they stand: the project file, the seed, notes,
-labels, and the cluster, which only commands with collection-sized work take.
+"""The options that are the same in all commands: the project file, the seed, notes, and names of measures.
 
 A project file, named or found in the current folder, fills in whatever the other options leave open.
 """
@@ -8,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.cli.streams import say
+from evenrank.cli.values import option
 from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import STDIN_NAME
 from evenrank.text import without_userinfo
 
 if TYPE_CHECKING:
@@ -23,10 +21,6 @@ if TYPE_CHECKING:
     from evenrank.inputs.project import Project
 
 PROJECT, NO_PROJECT, SEED, NOTES, RENAME = "--project", "--no-project", "--seed", "--notes", "--rename"
-ON = "--on"
-NAMES = (PROJECT, NO_PROJECT, SEED, NOTES, RENAME, ON)
-WITH_VALUE = (PROJECT, SEED, RENAME, ON)
-ON_COMMANDS = "scan, counterfactual --swap-only, polarise and retrieve"
 EVERYWHERE = "--project FILE, --no-project, --seed N, --notes, --rename MEASURE=LABEL (see: evenrank --help)"
 
 
@@ -38,72 +32,58 @@ class Everywhere(NamedTuple):
     seed: int | None = None
     notes: bool = False
     rename: tuple[tuple[str, str], ...] = ()
-    on: str | None = None  # the cluster that does the work
+    project: Project | None = None  # where the command reads it
+    command: str = ""
+    typed: str = ""  # the whole command line
 
 
-def add_everywhere(parser: argparse.ArgumentParser) -> None:
-    """Show these options in the help of ``evenrank``; ``split_everywhere`` reads them."""
-    parser.add_argument(
-        PROJECT, metavar="FILE",
-        help="take what the options do not say from this project file (default: evenrank.toml in the "
-        "current folder)",
-    )  # fmt: skip
-    parser.add_argument(NO_PROJECT, action="store_true", help="do not look for a project file")
-    parser.add_argument(SEED, metavar="N", help="seed of everything that is drawn at random (default: 0)")
-    parser.add_argument(
-        NOTES,
-        action="store_true",
-        help="print every note (default: those that change how the values are to be read)",
+def add_everywhere(parser: argparse.ArgumentParser, *, shown: bool = False) -> None:
+    """Let a parser take these options; the help of ``evenrank`` shows them, that of a command names them."""
+
+    def add(name: str, help: str, **settings: Any) -> None:
+        # without a default, or what stands before the command would be forgotten
+        parser.add_argument(
+            name, default=argparse.SUPPRESS, help=help if shown else argparse.SUPPRESS, **settings
+        )
+
+    add(
+        PROJECT,
+        "take what the options do not say from this project file (default: evenrank.toml in the current "
+        "folder)",
+        dest="project_file",
+        metavar="FILE",
     )
-    parser.add_argument(
-        RENAME, action="append", metavar="MEASURE=LABEL",
-        help="show a measure under another name, as 'NFaiRR@10=Neutrality'; may be repeated",
+    add(NO_PROJECT, "do not look for a project file", action="store_true")
+    add(SEED, "seed of everything that is drawn at random (default: 0)", metavar="N", type=option(_seed))
+    add(
+        NOTES, "print every note (default: those that change how the values are to be read)",
+        action="store_true",
     )  # fmt: skip
-    parser.add_argument(
-        ON, metavar="CLUSTER",
-        help=f"let a cluster do the work of {ON_COMMANDS}: dask (processes on this machine), "
-        "dask://HOST:PORT (a scheduler that is running), spark (the active session, or one on this machine); "
-        "default: the threads of this process",
+    add(
+        RENAME, "show a measure under another name, as 'NFaiRR@10=Neutrality'; may be repeated",
+        action="append", metavar="MEASURE=LABEL", type=option(rename_of),
     )  # fmt: skip
 
 
-def split_everywhere(words: Sequence[str]) -> tuple[list[str], Everywhere]:
-    """The command line without the options that every command takes, and those.
-
-    >>> split_everywhere(["evaluate", "--project", "a.toml", "-m", "RR"])[0]
-    ['evaluate', '-m', 'RR']
-    """
-    left: list[str] = []
-    given: dict[str, list[str]] = {}
-    waiting = iter(words)
-    for word in waiting:
-        name, equals, value = word.partition("=")
-        if word == "--":
-            left += [word, *waiting]
-        elif word in (NO_PROJECT, NOTES):
-            given[word] = []
-        elif name in WITH_VALUE:
-            found = value if equals else next(waiting, None)
-            if found is None:
-                raise ParameterError(f"{name} needs a value (try: evenrank --help)")
-            given.setdefault(name, []).append(found)
-        else:  # standard input with options would be taken for an option
-            left.append(STDIN_NAME + word[1:] if word.startswith("-:") else word)
-    if PROJECT in given and NO_PROJECT in given:
+def everywhere_of(arguments: argparse.Namespace, typed: str) -> Everywhere:
+    """What was said of these options, before the command or behind it."""
+    given = vars(arguments)
+    if "project_file" in given and "no_project" in given:
         raise ParameterError("--project and --no-project exclude each other")
-    return left, Everywhere(
-        path=given[PROJECT][-1] if PROJECT in given else None,
-        wanted=NO_PROJECT not in given,
-        seed=_seed(given[SEED][-1]) if SEED in given else None,
-        notes=NOTES in given,
-        rename=tuple(map(rename_of, given.get(RENAME, ()))),
-        on=given[ON][-1] if ON in given else None,
+    return Everywhere(
+        path=given.get("project_file"),
+        wanted="no_project" not in given,
+        seed=given.get("seed"),
+        notes="notes" in given,
+        rename=tuple(given.get("rename", ())),
+        command=arguments.command,
+        typed=typed,
     )
 
 
 def _seed(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ParameterError(f"--seed must be an integer >= 0, got {text!r}")
+        raise ParameterError(f"must be an integer >= 0, got {text!r}")
     return int(text)
 
 
@@ -114,7 +94,7 @@ def rename_of(text: str) -> tuple[str, str]:
     """
     measure, equals, label = text.rpartition("=")
     if not (measure.strip() and equals and label.strip()):
-        raise ParameterError(f"--rename must be MEASURE=LABEL, got {text!r}")
+        raise ParameterError(f"must be MEASURE=LABEL, got {text!r}")
     return measure.strip(), label.strip()
 
 
@@ -142,16 +122,14 @@ def unchecked_project(choice: Everywhere) -> Project | None:
 def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     """Put these options, and what the project file says, where the command line says nothing."""
     arguments.everywhere, arguments.project, arguments.filled = choice, None, set()
+    arguments.typed = choice.typed
     arguments.seed, arguments.notes, arguments.rename = choice.seed, choice.notes, list(choice.rename)
-    arguments.on = choice.on
-    if choice.on is not None and not getattr(arguments, "takes_cluster", False):
-        raise ParameterError(f"{ON}: {arguments.command} does not run on a cluster; {ON_COMMANDS} do")
     if not getattr(arguments, "reads_project", False):
         return
     project = project_of(choice)
     if project is None:
         return
-    arguments.project = project
+    arguments.project, arguments.everywhere = project, choice._replace(project=project)
     if getattr(arguments, "runs", None):
         arguments.runs = _by_name(arguments.runs, project)
     given = dict(vars(arguments))

@@ -16,7 +16,7 @@ from evenrank.errors import EvenrankError, ParameterError
 from evenrank.inputs.file_options import STDIN
 
 OUTPUTS = ("output", "figure", "page", "details", "accuracy")  # the options that name a file to write
-NO_FILES = ("command", "typed", "project", "filled", "title", "tag", "measures", "system")
+NO_FILES = ("command", "everywhere", "typed", "project", "filled", "title", "tag", "measures", "system")
 COLLECTIONS = ("runs", "documents", "data.runs", "data.documents")  # may be a folder: its files are read
 WRITTEN_KEYS = ("report.output", "audit.output")  # of a project file
 MADE_KEYS = {  # what a project file names and a command makes, so that it may make it anew

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import inspect
 import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.commands import COMMANDS, SUMMARIES
-from evenrank.cli.everywhere import EVERYWHERE, NAMES, ON, add_everywhere
+from evenrank.cli.everywhere import EVERYWHERE, add_everywhere
 from evenrank.cli.streams import put, say, write_message
 from evenrank.errors import readable
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
-COMMAND = "COMMAND"  # what stands for it in usage
+COMMAND, ACTION = "COMMAND", "ACTION"  # what stands in usage for a command, and for a subcommand
 COLLECTION = "COLLECTION"  # the argument that is documents
 MOST_NAMED = 3  # arguments that nobody knows
 WIDTH = 78  # of help, as argparse wraps it on a terminal of 80 columns
@@ -58,8 +59,9 @@ class Parser(argparse.ArgumentParser):
 
     def _check_names(self, words: Sequence[str]) -> None:
         commands = self._commands()
-        command = self.prog.rpartition(" ")[2]
-        for word in words:
+        command = self.prog.partition(" ")[2]
+        waiting = iter(words)
+        for word in waiting:
             if word == "--":
                 return
             if not _is_option(word):
@@ -71,7 +73,9 @@ class Parser(argparse.ArgumentParser):
             known = self._option_string_actions
             option = word.partition("=")[0] if word.startswith("--") else word[:2]
             if option not in known:
-                self.error(f"unknown option {option}{_nearest_option(option, [*known, *NAMES], command)}")
+                self.error(f"unknown option {option}{_nearest_option(option, list(known), command)}")
+            if commands and word == option and known[option].nargs != 0:
+                next(waiting, None)  # its value is no command
 
     def _commands(self) -> dict[str, Parser]:
         for action in self._actions:
@@ -85,9 +89,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
             message += "; put several measures into one pair of quotes, as -m 'nDCG@10 RR@10'"
-        if message == f"the following arguments are required: {COMMAND}":
+        if message in (f"the following arguments are required: {word}" for word in (COMMAND, ACTION)):
             write_message(self.format_help() + "\n")
-            message = "name a command, as evenrank evaluate"
+            commands = list(self._commands())
+            example = "evaluate" if "evaluate" in commands else commands[0]
+            message = f"name a command, as {self.prog} {example}"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
 
@@ -123,14 +129,19 @@ def _nearest_option(option: str, known: Sequence[str], command: str) -> str:
         return f"; {command} counts words itself: name the word list with --lexicon"
     from evenrank.cli import build_parser
 
-    having = [
-        name for name, own in build_parser()._commands().items() if option in own._option_string_actions
-    ]
+    everywhere = _all_of(build_parser())
+    having = [own.prog.partition(" ")[2] for own in everywhere if option in own._option_string_actions]
     return f"; {', '.join(having)} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 
+def _all_of(parser: Parser) -> Iterator[Parser]:
+    yield parser
+    for own in parser._commands().values():
+        yield from _all_of(own)
+
+
 def _nearest_command(word: str, commands: Mapping[str, Parser]) -> str:
-    if word in ALSO_CALLED:
+    if ALSO_CALLED.get(word) in commands:
         return f"; did you mean {ALSO_CALLED[word]}?"
     close = difflib.get_close_matches(word[:80], list(commands), 3, 0.5)
     return f"; did you mean {' or '.join(close)}?" if close else f"; they are {', '.join(commands)}"
@@ -154,22 +165,29 @@ def make_parser() -> tuple[Parser, Commands]:
     parser.add_argument(
         "--version", action="version", version=f"evenrank {__version__}", help="show the version"
     )
-    add_everywhere(parser)
+    add_everywhere(parser, shown=True)
     commands = parser.add_subparsers(
         metavar=COMMAND, dest="command", required=True, prog="evenrank", help=argparse.SUPPRESS
     )
     return parser, commands
 
 
+def listed(heading: str, summaries: Mapping[str, str]) -> list[str]:
+    """Commands below a heading, each with what it does."""
+    return [
+        f"{heading}:",
+        *(
+            textwrap.fill(summary, WIDTH, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17)
+            for name, summary in summaries.items()
+        ),
+    ]
+
+
 def list_commands(parser: Parser) -> None:
     """Put the commands under their headings, each with the question that it answers, into the help."""
     lines = []
     for heading, summaries in COMMANDS.items():
-        lines.append(f"{heading}:")
-        lines += [
-            textwrap.fill(summary, WIDTH, initial_indent=f"  {name:<15}", subsequent_indent=" " * 17)
-            for name, summary in summaries.items()
-        ]
+        lines += listed(heading, summaries)
     examples = """
         evenrank init
         evenrank evaluate runs/*.trec --qrels qrels.txt -m 'nDCG@10 RR@10'
@@ -178,26 +196,18 @@ def list_commands(parser: Parser) -> None:
     parser.epilog = "\n".join(lines) + "\n\n" + _epilog(examples, EXIT_CODES)
 
 
-def add_command(
-    commands: Commands, name: str, description: str, examples: str, *, takes_cluster: bool = False
-) -> Parser:
-    everywhere = f"in every command: {EVERYWHERE}"
-    if takes_cluster:
-        everywhere = (
-            f"{ON} CLUSTER lets a cluster do the work (dask, dask://HOST:PORT or spark); {everywhere}"
-        )
+def add_command(commands: Commands, name: str, description: str, examples: str, summary: str = "") -> Parser:
+    everywhere = textwrap.fill(f"in every command: {EVERYWHERE}", WIDTH, break_on_hyphens=False)
+    paragraphs = inspect.cleandoc(description).split("\n\n")
     parser = commands.add_parser(
         name,
-        help=SUMMARIES[name],
-        description=textwrap.fill(" ".join(description.split()), WIDTH),
-        epilog=_epilog(
-            examples,
-            textwrap.fill(everywhere, WIDTH, break_on_hyphens=False) + f"\n{EXIT_CODES}",
-        ),
+        help=summary or SUMMARIES[name],
+        description="\n\n".join(textwrap.fill(" ".join(text.split()), WIDTH) for text in paragraphs),
+        epilog=_epilog(examples, f"{everywhere}\n{EXIT_CODES}"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(takes_cluster=takes_cluster)
+    add_everywhere(parser)
     return parser
 
 

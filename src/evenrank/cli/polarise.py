@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.cluster import add_cluster, opened_cluster
 from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
@@ -44,7 +44,6 @@ def add(commands: Commands) -> None:
         evenrank polarise debates.csv --perspectives sentences.csv -o polarity.parquet
         evenrank polarise balance-en --accuracy
         """,
-        takes_cluster=True,
     )
     parser.add_argument(
         "fit", metavar="FIT",
@@ -90,6 +89,7 @@ def add(commands: Commands) -> None:
         help="draw a histogram of the scores, with --documents of those of FIT above it: .html, .svg, .png, "
         ".pdf",
     )  # fmt: skip
+    add_cluster(parser)
     parser.set_defaults(run=run)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli import shared
-from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.cluster import add_cluster, opened_cluster
 from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import WIDTH, add_command
 from evenrank.cli.progress import WorkBar
@@ -43,7 +43,6 @@ def add(commands: Commands) -> None:
 --queries queries.tsv -o cross.trec
         evenrank retrieve
         """,
-        takes_cluster=True,
     )
     parser.add_argument(
         "system", nargs="?", metavar="SYSTEM",
@@ -56,6 +55,7 @@ def add(commands: Commands) -> None:
         "the run to write: TREC, .csv, .tsv, .jsonl or .parquet. What the system computes is kept in the "
         f"folder {CACHE} beside it, or in FOLDER with FILE:cache=FOLDER",
     )
+    add_cluster(parser)
     parser.set_defaults(run=run, reads_project=True, runs=None)
 
 

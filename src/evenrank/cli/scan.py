@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
-from evenrank.cli.cluster import opened_cluster
+from evenrank.cli.cluster import add_cluster, opened_cluster
 from evenrank.cli.groups_field import is_of_groups, write_groups
 from evenrank.cli.index_field import FIELD, write_index_field
 from evenrank.cli.parquet_output import check_parquet
@@ -51,7 +51,6 @@ def add(commands: Commands) -> None:
         evenrank scan counts/ --field groups:minimum=2 -o gender/ --on spark
         zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
         """,
-        takes_cluster=True,
     )
     parser.add_argument(
         "documents",
@@ -81,6 +80,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--terms", action="store_true", help="also keep the count of every term")
     shared.add_resuming(parser)
     shared.add_columns(parser, shared.DOCUMENT_ROLES)
+    add_cluster(parser)
     parser.set_defaults(run=run, reads_project=True)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.outputs import check_apart
 from evenrank.cli.progress import progress
 from evenrank.cli.streams import say
 from evenrank.cli.values import columns_of, positive, positives
+from evenrank.cli.values import option as option
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import (
     BACKGROUND,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from evenrank.measures import Measure
     from evenrank.scores import Scores
 
-T = TypeVar("T")
-
 RUN_HELP = (
     "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names the run; "
     ":format=csv and :ties=file|trec behind it say how to read it, :class=dense and :system=NAME what audit "
@@ -40,18 +39,6 @@ WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
 ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text", "weight")
 DOCUMENT_ROLES = ("id", "text", "title")
 SUFFIXES = ".html, .svg, .png or .pdf"
-
-
-def option(read: Callable[[str], T]) -> Callable[[str], T]:
-    """A reader of ours as argparse wants it: what it refuses is an error of the command line."""
-
-    def parse(text: str) -> T:
-        try:
-            return read(text)
-        except ParameterError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return parse
 
 
 def add_runs(

@@ -1,124 +1,57 @@
-"""``evenrank study``: run a study of what the order of results does to opinions, and analyse it."""
+"""Run a behavioural study: participants give an opinion, see a list whose order was drawn by lot, and give an
+opinion again. All settings are in FOLDER/study.toml."""
 
 from __future__ import annotations
 
-import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from evenrank.cli import shared
+from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.outputs import check_output
-from evenrank.cli.parser import add_command
-from evenrank.cli.streams import put, say, terminal_width
-from evenrank.cli.values import positive
+from evenrank.cli.printing import Format, print_tables
+from evenrank.cli.streams import put, say
+from evenrank.cli.typed import Arg, command
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from evenrank.cli.parser import Commands
     from evenrank.study.conditions import Study
     from evenrank.study.settings import StudySettings
     from evenrank.tables import Table
     from evenrank.web.store import Store
 
-ACTIONS = ("new", "check", "serve", "status", "export", "analyse", "simulate", "power", "delete")
-THROUGH = ("answers", "browser")
 SIMULATED = "simulated.sqlite"
 STUDIES = 500  # simulated for each row of power
 EVERYTHING = "everything"
 
-
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "study",
-        """Run a behavioural study: participants give an opinion, see a list whose order was drawn by lot, and
-        give an opinion again. new writes a folder with an example, check says what is wrong with it, serve
-        serves its pages, status counts participants, export writes what was answered, analyse tells whether
-        opinions followed the lists, simulate answers with a planted effect, power says how many participants
-        are needed, delete removes one participant (or everything). All settings are in FOLDER/study.toml.""",
-        """
-        evenrank study new mystudy
-        evenrank study check mystudy
-        evenrank study serve mystudy
-        evenrank study simulate mystudy --participants 60
-        evenrank study analyse mystudy --store simulated.sqlite -o analysis.html
-        evenrank study export mystudy --anonymous -o released
-        evenrank study delete mystudy 7KQ2M9XWTR4B
-        """,
-    )
-    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help=" | ".join(ACTIONS))
-    parser.add_argument("folder", metavar="FOLDER", help="the study's folder, with its study.toml")
-    parser.add_argument(
-        "who", nargs="?", metavar="ID",
-        help="delete: a participant's code, completion code or panel id, or 'everything'",
-    )  # fmt: skip
-    parser.add_argument(
-        "--store", metavar="FILE|URL",
-        help="where answers are kept (default: store in study.toml; simulate writes simulated.sqlite)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--participants", type=positive, metavar="N",
-        help="simulate, power: how many (default: participants under [plan])",
-    )  # fmt: skip
-    parser.add_argument(
-        "--through", choices=THROUGH, default=THROUGH[0], metavar="WAY",
-        help="simulate: answers (fast) or browser, the pages in a real one (default: answers)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--anonymous", action="store_true", help="export: without ids, free texts and times of day"
-    )
-    shared.add_format(parser)
-    shared.add_output(parser, "analyse: an HTML page with figures; export: a folder (default: FOLDER/export)")
-    parser.set_defaults(run=run)
+Folder = Annotated[str, Arg("the study's folder, with its study.toml")]
+Where = Annotated[str | None, Arg("where answers are kept (default: store in study.toml)", "FILE|URL")]
+Participants = Annotated[int | None, Arg("how many (default: participants under [plan])", "N")]
 
 
-def run(arguments: argparse.Namespace) -> int:
-    if arguments.who is not None and arguments.action != "delete":
-        raise ParameterError(f"study {arguments.action} takes a folder only, got {arguments.who!r}")
-    _check_options(arguments)
-    actions = {
-        "new": _new, "check": _check, "serve": _serve, "status": _status, "export": _export,
-        "analyse": _analyse, "simulate": _simulate, "power": _power, "delete": _delete,
-    }  # fmt: skip
-    return actions[arguments.action](arguments)
-
-
-def _check_options(arguments: argparse.Namespace) -> None:
-    """An option of another action is a mistake that should not pass in silence."""
-    for option, given, actions in (
-        ("--participants", arguments.participants is not None, ("simulate", "power")),
-        ("--through", arguments.through != THROUGH[0], ("simulate",)),
-        ("--anonymous", arguments.anonymous, ("export",)),
-        ("--output", arguments.output is not None, ("analyse", "export")),
-        ("--store", arguments.store is not None, tuple(set(ACTIONS) - {"new", "power"})),
-        ("--format", arguments.format is not None, ("check", "status", "analyse", "power")),
-    ):
-        if given and arguments.action not in actions:
-            raise ParameterError(
-                f"{option} is not for study {arguments.action}, but for {' and '.join(sorted(actions))}"
-            )
-
-
-def _new(arguments: argparse.Namespace) -> int:
+@command("evenrank study new mystudy")
+def new(folder: Annotated[str, Arg("a new folder")]) -> int:
+    """Write a folder with an example study."""
     from evenrank.study.new import write_example
 
-    for path in write_example(arguments.folder):
+    for path in write_example(folder):
         say(f"wrote {path}")
-    say(f"edit {arguments.folder}/study.toml, then: evenrank study check {arguments.folder}")
+    say(f"edit {folder}/study.toml, then: evenrank study check {folder}")
     return 0
 
 
-def _check(arguments: argparse.Namespace) -> int:
+@command("evenrank study check mystudy")
+def check(folder: Folder, *, store: Where = None, format: Format = "table") -> int:
+    """Say what is wrong with a study, and list its conditions."""
     from evenrank.study.people import check_version
     from evenrank.study.tables import lists_table
 
-    study = _study(arguments)
-    where = _store_address(study.settings, arguments)
+    study = _study(folder)
+    where = _store_address(study.settings, store)
     if "://" in where or Path(where).exists():
-        with _opened(where) as store:
-            lost = check_version(store, study)
+        with _opened(where) as opened:
+            lost = check_version(opened, study)
         if lost is not None:
             raise DataError(
                 f"{study.settings.path('study.toml')}: the study was changed after {lost} participants had "
@@ -126,159 +59,199 @@ def _check(arguments: argparse.Namespace) -> int:
             )
     for note in study.notes:
         say(note)
-    _print([lists_table(study)], arguments)
+    print_tables([lists_table(study)], format)
     return 0
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+@command("evenrank study serve mystudy")
+def serve(folder: Folder, *, store: Where = None) -> int:
+    """Serve the pages of a study to its participants."""
     from evenrank.study.server import PASSWORD, StudyServer
+    from evenrank.web import serving
     from evenrank.web.application import make_application
-    from evenrank.web.serving import serve
 
-    study = _study(arguments)
-    with _opened(_store_address(study.settings, arguments)) as store:
-        server = StudyServer(study, store)
+    study = _study(folder)
+    with _opened(_store_address(study.settings, store)) as opened:
+        server = StudyServer(study, opened)
         application = make_application(server.site())
         say(f"serving {study.settings.title!r} on http://{study.settings.address} (Ctrl-C stops it)")
         if not study.settings.secure:
             say("public_address is no https address: use this for trying out, not with participants")
         if not os.environ.get(PASSWORD):
             say(f"there is no page /admin: set {PASSWORD} to a password to have one")
-        serve(application, study.settings.address, proxied=study.settings.secure)
+        serving.serve(application, study.settings.address, proxied=study.settings.secure)
     return 0
 
 
-def _status(arguments: argparse.Namespace) -> int:
+@command("evenrank study status mystudy")
+def status(folder: Folder, *, store: Where = None, format: Format = "table") -> int:
+    """Count participants, by how far they came and by condition."""
     from datetime import date
 
     from evenrank.study.flow import balance_of, flow_of
     from evenrank.study.people import prepare_study
     from evenrank.study.tables import balance_table, flow_table
 
-    settings = _settings(arguments)
-    with _existing(settings, arguments) as store:
-        prepare_study(store)
-        with store.reading() as transaction:
+    settings = _settings(folder)
+    with _existing(settings, store) as opened:
+        prepare_study(opened)
+        with opened.reading() as transaction:
             flow, balance = flow_of(transaction), balance_of(transaction)
     if settings.retention is not None and date.today() > settings.retention:
         say(
-            f"the retention date {settings.retention} has passed: "
-            f"evenrank study delete {arguments.folder} {EVERYTHING}"
+            f"the retention date {settings.retention} has passed: evenrank study delete {folder} {EVERYTHING}"
         )
-    _print([flow_table(flow), balance_table(balance)], arguments)
+    _print([flow_table(flow), balance_table(balance)], format)
     return 0
 
 
-def _export(arguments: argparse.Namespace) -> int:
+@command("evenrank study export mystudy --anonymous -o released")
+def export(
+    folder: Folder,
+    *,
+    store: Where = None,
+    anonymous: Annotated[bool, Arg("without ids, free texts and times of day")] = False,
+    output: Annotated[str | None, Arg("the folder to write (default: FOLDER/export)", "FOLDER", "-o")] = None,
+) -> int:
+    """Write what participants answered."""
     from evenrank.study.export import export_study
 
-    settings = _settings(arguments)
-    folder = arguments.output or str(settings.path("export"))
-    with _existing(settings, arguments) as store:
-        for path in export_study(settings, store, folder, anonymous=arguments.anonymous):
+    settings = _settings(folder)
+    target = output or str(settings.path("export"))
+    with _existing(settings, store) as opened:
+        for path in export_study(settings, opened, target, anonymous=anonymous):
             say(f"wrote {path}")
     return 0
 
 
-def _analyse(arguments: argparse.Namespace) -> int:
+@command(
+    "evenrank study analyse mystudy --store simulated.sqlite -o analysis.html",
+    "evenrank study analyse mystudy --format jsonl",
+)
+def analyse(
+    folder: Folder,
+    *,
+    store: Where = None,
+    format: Format = "table",
+    output: Annotated[str | None, Arg("write a page with figures as well: FILE.html", "FILE", "-o")] = None,
+) -> int:
+    """Tell whether opinions followed the lists."""
     from evenrank.study.analysis import analyse_study
     from evenrank.study.tables import assignment_table, conditions_table, effects_table, flow_table
 
-    settings = _settings(arguments)
-    if arguments.output is not None and not arguments.output.endswith((".html", ".htm")):
-        raise ParameterError(f"{arguments.output}: the analysis is written as a page: name it FILE.html")
-    check_output(arguments.output)
-    with _existing(settings, arguments) as store:
-        found = analyse_study(store, [condition.name for condition in settings.conditions])
+    settings = _settings(folder)
+    if output is not None and not output.endswith((".html", ".htm")):
+        raise ParameterError(f"{output}: the analysis is written as a page: name it FILE.html")
+    check_output(output)
+    with _existing(settings, store) as opened:
+        found = analyse_study(opened, [condition.name for condition in settings.conditions])
     tables = [
         flow_table(found.flow, found.excluded, found.trials),
         conditions_table(found), effects_table(found), assignment_table(found),
     ]  # fmt: skip
-    if arguments.output is not None:
+    if output is not None:
         from evenrank.study.page import write_analysis
 
-        write_analysis(found, tables, settings, arguments.output)
-        say(f"wrote {arguments.output}")
-    _print(tables, arguments)
+        write_analysis(found, tables, settings, output)
+        say(f"wrote {output}")
+    _print(tables, format)
     return 0
 
 
-def _simulate(arguments: argparse.Namespace) -> int:
-    from evenrank.study.bots import simulate
+@command("evenrank study simulate mystudy --participants 60")
+def simulate(
+    folder: Folder,
+    *,
+    everywhere: Everywhere,
+    participants: Participants = None,
+    through: Annotated[
+        Literal["answers", "browser"], Arg("answers (fast), or browser, the pages in a real one", "WAY")
+    ] = "answers",
+    store: Annotated[str | None, Arg(f"where they are kept (default: {SIMULATED})", "FILE|URL")] = None,
+) -> int:
+    """Let simulated participants answer. Their opinions follow the lists by a known effect."""
+    from evenrank.study import bots
     from evenrank.study.server import StudyServer
 
-    study = _study(arguments)
-    where = _store_address(study.settings, arguments, SIMULATED)
+    study = _study(folder)
+    where = _store_address(study.settings, store or SIMULATED)
     if where == study.settings.store_address:
         raise ParameterError("--store: simulated answers are kept apart from those of participants")
-    count = arguments.participants or study.settings.plan.participants
-    with _opened(where) as store:
-        server = StudyServer(study, store)
-        if arguments.through == "browser":
+    count, seed = participants or study.settings.plan.participants, everywhere.seed or 0
+    with _opened(where) as opened:
+        server = StudyServer(study, opened)
+        if through == "browser":
             from evenrank.study.browser import simulate_in_browser
 
-            simulate_in_browser(server, count, shared.seed_of(arguments))
+            simulate_in_browser(server, count, seed)
         else:
-            simulate(server, count, shared.seed_of(arguments))
+            bots.simulate(server, count, seed)
     say(f"wrote {where}: {count} simulated participants have answered")
     return 0
 
 
-def _power(arguments: argparse.Namespace) -> int:
+@command("evenrank study power mystudy --participants 120")
+def power(
+    folder: Folder, *, everywhere: Everywhere, participants: Participants = None, format: Format = "table"
+) -> int:
+    """Tell how many participants a study needs. Studies of several sizes are simulated."""
     from evenrank.study.power import leanings_of, planned_power
     from evenrank.study.tables import power_table
 
-    study = _study(arguments)
+    study = _study(folder)
     plan = study.settings.plan
-    if arguments.participants is not None:
-        plan = replace(plan, participants=arguments.participants)
+    if participants is not None:
+        plan = replace(plan, participants=participants)
     each = min(study.settings.questions_each, plan.questions)
-    rows = planned_power(plan, leanings_of(study), each, studies=STUDIES, seed=shared.seed_of(arguments))
-    _print([power_table(rows, each)], arguments)
+    rows = planned_power(plan, leanings_of(study), each, studies=STUDIES, seed=everywhere.seed or 0)
+    print_tables([power_table(rows, each)], format)
     return 0
 
 
-def _delete(arguments: argparse.Namespace) -> int:
+@command("evenrank study delete mystudy 7KQ2M9XWTR4B")
+def delete(
+    folder: Folder,
+    who: Annotated[str, Arg("a participant's code, completion code or panel id, or 'everything'", "ID")],
+    *,
+    store: Where = None,
+) -> int:
+    """Remove the answers of one participant, or all of them."""
     from evenrank.study.people import delete_everything, find_participant, withdraw
 
-    if arguments.who is None:
-        raise ParameterError(f"name whom to delete: evenrank study delete {arguments.folder} ID")
-    settings = _settings(arguments)
-    with _existing(settings, arguments) as store, store.writing() as transaction:
-        if arguments.who == EVERYTHING:
-            count = delete_everything(transaction)
-            said = f"deleted the answers of all {count} participants"
+    settings = _settings(folder)
+    with _existing(settings, store) as opened, opened.writing() as transaction:
+        if who == EVERYTHING:
+            said = f"deleted the answers of all {delete_everything(transaction)} participants"
         else:
-            withdraw(transaction, find_participant(transaction, arguments.who), delete=True)
-            said = f"deleted the answers of {arguments.who}"
+            withdraw(transaction, find_participant(transaction, who), delete=True)
+            said = f"deleted the answers of {who}"
     put(f"{said}; copies that were exported or backed up are not affected\n")
     return 0
 
 
-def _settings(arguments: argparse.Namespace) -> StudySettings:
+def _settings(folder: str) -> StudySettings:
     from evenrank.study.settings import read_settings
 
-    return read_settings(arguments.folder)
+    return read_settings(folder)
 
 
-def _study(arguments: argparse.Namespace) -> Study:
+def _study(folder: str) -> Study:
     from evenrank.study.conditions import load_study
 
-    return load_study(_settings(arguments))
+    return load_study(_settings(folder))
 
 
-def _store_address(settings: StudySettings, arguments: argparse.Namespace, default: str | None = None) -> str:
-    chosen = arguments.store or default
+def _store_address(settings: StudySettings, chosen: str | None) -> str:
     return settings.store_address if chosen is None else replace(settings, store=chosen).store_address
 
 
-def _existing(settings: StudySettings, arguments: argparse.Namespace) -> Any:
+def _existing(settings: StudySettings, store: str | None) -> Any:
     """The store of a study that has begun."""
-    where = _store_address(settings, arguments)
+    where = _store_address(settings, store)
     if "://" not in where and not Path(where).is_file():
         raise DataError(
-            f"{where}: no such file: nobody has taken part yet (evenrank study serve {arguments.folder}, or "
-            f"evenrank study simulate {arguments.folder})"
+            f"{where}: no such file: nobody has taken part yet (evenrank study serve {settings.folder}, or "
+            f"evenrank study simulate {settings.folder})"
         )
     return _opened(where)
 
@@ -292,10 +265,7 @@ def _opened(where: str) -> Any:
     return closing(store)
 
 
-def _print(tables: list[Table], arguments: argparse.Namespace) -> None:
-    from evenrank.tables import printed
-
-    form = arguments.format or "table"
-    if form == "tsv" and len(tables) > 1:
+def _print(tables: list[Table], format: str) -> None:
+    if format == "tsv":
         tables = [table for table in tables if table.title.startswith("posterior")] or tables[-1:]
-    put(printed(tables, form, terminal_width()))
+    print_tables(tables, format)

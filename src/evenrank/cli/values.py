@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evenrank.errors import ParameterError, nearest_hint
+
+T = TypeVar("T")
+
+
+def option(read: Callable[[str], T]) -> Callable[[str], T]:
+    """A reader of ours as argparse wants it: what it refuses is an error of the command line."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ParameterError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return found
 
 
 def positive(text: str) -> int:
