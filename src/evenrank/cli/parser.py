@@ -120,8 +120,13 @@ ALSO_CALLED = {  # what others call a command
 def _nearest_option(option: str, known: Sequence[str], command: str) -> str:
     """What was meant: an option of nearly that name, another way to say it, or the commands that have it."""
     starts = [name for name in known if name.startswith(option) and option not in ("-", "--")]
-    alike = [name for name in known if abs(len(name) - len(option)) <= 2]  # --on is nothing like --lexicon
-    if close := starts[:3] or difflib.get_close_matches(option[:80], alike, 3, 0.6):
+    # --on is nothing like --lexicon, --kind or -o
+    alike = [
+        name
+        for name in known
+        if abs(len(name) - len(option)) <= 2 and (name[:2] == "--" or option[:2] != "--")
+    ]
+    if close := starts[:3] or difflib.get_close_matches(option[:80], alike, 3, 0.65):
         return f"; did you mean {' or '.join(close)}?"
     if option == "--lexicon" and "--words" in known:
         return f"; {command} takes words that were counted: evenrank scan --lexicon, then --words FILE"
