@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,6 @@ def read_polarity(
     """
     if isinstance(source, Polarity):
         return source
-    if isinstance(source, Mapping) and (rows := _rows_of_axes(source)):
-        queries, documents, scores = zip(*rows, strict=True)
-        by_query = None if None in queries else list(queries)
-        return Polarity.build(list(documents), list(scores), queries=by_query)
     mapping = ("query", "document", "score")
     table = the_table(source, "scores", name="polarity", format=format, mapping=mapping)
     return _of_table(table, columns, _about(table.metadata.get(_KEY), table.name))
@@ -78,34 +75,21 @@ def read_labelled_polarity(
     )
 
 
-def _rows_of_axes(source: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
-    """The rows of ``{document: [score, score, ..]}``, or of such by query; none of any other dictionary."""
-    rows = []
-    for key, inner in source.items():
-        own = inner.items() if isinstance(inner, Mapping) else [(key, inner)]
-        rows += [(key if isinstance(inner, Mapping) else None, document, score) for document, score in own]
-    one_for_each = {len(score) if isinstance(score, (list, tuple, np.ndarray)) else 0 for *_, score in rows}
-    is_columns = rows and all(query is None for query, *_ in rows) and "document" in source
-    return [] if one_for_each & {0} or is_columns else rows
-
-
 def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mapping[str, Any]) -> Polarity:
     axes = [] if "score" in (columns or {}) else [name for name in table.names if name.startswith(AXIS)]
+    if table.roles is not None:
+        table, axes = _axes_apart(table)
     single = [] if axes else [Role("score", "number", called="polarity")]
     roles = [Role("document"), Role("query", "query", optional=True), *single]
     found = read_roles(table, roles, columns)
     if not len(found["document"]):
         raise DataError(f"{table.name}: no scores")
-    scores = (
-        [found["score"]]
-        if single
-        else [score_cells(table.column(axis), table.report, axis, text=table.text) for axis in axes]
-    )
+    scores = [score_cells(table.column(axis), table.report, axis, text=table.text) for axis in axes]
     table.report.check()
     try:
         return Polarity.build(
             found["document"],
-            np.stack(scores, axis=1),
+            np.stack(scores or [found["score"]], axis=1),
             queries=found.get("query"),
             axes=[axis.removeprefix(AXIS) for axis in axes] or ["1"],
             oriented=about.get("oriented"),
@@ -114,6 +98,18 @@ def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mappi
         )
     except DataError as error:
         raise table.report.relocated(error) from None
+
+
+def _axes_apart(table: NamedTable) -> tuple[NamedTable, list[str]]:
+    """The columns of the axes, where the scores of a dictionary are lists of one for each."""
+    cells = table.column("score")
+    lengths = {len(cell) if isinstance(cell, (list, tuple, np.ndarray)) else 0 for cell in cells}
+    if len(lengths) != 1 or lengths == {0}:
+        return table, []
+    axes = [f"{AXIS}{number}" for number in range(1, lengths.pop() + 1)]
+    columns = dict(zip(axes, map(list, zip(*cells, strict=True)), strict=True))
+    columns |= {name: table.column(name) for name in table.names if name != "score"}
+    return replace(table, names=list(columns), column=columns.__getitem__), axes
 
 
 def _about(text: str | None, name: str) -> dict[str, Any]:

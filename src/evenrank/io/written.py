@@ -156,28 +156,31 @@ def write_qrels(
             "judgements are written with whole grades, and these have fractions: read the ratings in steps, "
             "read_ratings(FILE, step=0.5)"
         )
-    table = _graded_table(qrels) if isinstance(qrels, Qrels) else _diversity_table(qrels)
+    if isinstance(qrels, Qrels):
+        rows = [(q, "0", d, grade) for q, own in qrels.to_dict().items() for d, grade in own.items()]
+    else:
+        _warn_of_probabilities(qrels)
+        rows = [
+            (q, intent, d, grade)
+            for q, intents in qrels.to_dict().items()
+            for intent, own in intents.items()
+            for d, grade in own.items()
+        ]
+    columns = dict(zip(("query", "intent", "document", "grade"), zip(*rows, strict=True), strict=True))
+    if isinstance(qrels, Qrels):
+        del columns["intent"]
     if format == "parquet":
+        ids = {role: as_strings(list(column)) for role, column in columns.items() if role != "grade"}
+        table = pa.table({**ids, "grade": pa.array(columns["grade"], pa.int64())})
         with atomic_write(path) as file:
             pa.parquet.write_table(table, file)
         return
-    check_ids("qrels", {role: table.column(role) for role in table.column_names if role != "grade"})
-    second = table.column("intent").to_pylist() if "intent" in table.column_names else ["0"] * len(table)
-    queries, documents, grades = (table.column(name).to_pylist() for name in ("query", "document", "grade"))
-    rows = zip(queries, second, documents, grades, strict=True)
+    check_ids("qrels", {role: list(column) for role, column in columns.items() if role != "grade"})
     with atomic_write(path) as file:
         file.write("".join(f"{' '.join(map(str, row))}\n" for row in rows).encode())
 
 
-def _graded_table(qrels: Qrels) -> pa.Table:
-    queries = as_strings(qrels.query_ids).take(
-        pa.array(np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets)))
-    )
-    return pa.table({"query": queries, "document": qrels.doc_ids, "grade": qrels.grades})
-
-
-def _diversity_table(qrels: DiversityQrels) -> pa.Table:
-    """One row a judged (query, intent, document), the intents of a query in their order."""
+def _warn_of_probabilities(qrels: DiversityQrels) -> None:
     counts = np.array([len(names) for names in qrels.intent_ids])
     uniform = 1 / counts[:, None] * (np.arange(qrels.probabilities.shape[1]) < counts[:, None])
     if not np.allclose(qrels.probabilities, uniform):
@@ -186,21 +189,6 @@ def _diversity_table(qrels: DiversityQrels) -> pa.Table:
             EvenrankWarning,
             stacklevel=3,
         )
-    documents = np.repeat(np.arange(len(qrels.doc_ids)), np.diff(qrels.grades.offsets))  # (M,)
-    queries = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[documents]  # (M,)
-    places = qrels.grades.places
-    order = np.lexsort((documents, places, queries))
-    intents = [
-        qrels.intent_ids[q][p] for q, p in zip(queries[order].tolist(), places[order].tolist(), strict=True)
-    ]
-    return pa.table(
-        {
-            "query": as_strings(qrels.query_ids).take(pa.array(queries[order])),
-            "intent": as_strings(intents),
-            "document": qrels.doc_ids.take(pa.array(documents[order])),
-            "grade": qrels.grades.values[order].astype(np.int64),
-        }
-    )
 
 
 def checked_format(
