@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import count, repeat
 
 from evenrank.data.attribute import SHARE_TOLERANCE, Attribute
 from evenrank.errors import DataError
@@ -38,17 +39,14 @@ def _of_numbers(file: Source, attribute: Attribute) -> Target:
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     report = RowProblems(file.name, lines=[number for number, _ in lines])
     shares = score_cells([line for _, line in lines], report, "share", text=True)
-    values = attribute.values
-    rows = [("", values[min(row, len(values) - 1)], share, row) for row, share in enumerate(shares.tolist())]
-    if len(rows) == len(values):
-        return _gathered(attribute, rows, report)[""]
-    for _, _, share, row in rows:
-        _check_range(share, report, row)
-    report.check()
-    raise DataError(
-        f"{file.name}: {len(rows)} shares for the {len(values)} values of {attribute.name!r}: "
-        f"{attribute.listed()}"
-    )
+    if len(shares) != len(attribute.values):
+        report.check()
+        raise DataError(
+            f"{file.name}: {len(shares)} shares for the {len(attribute.values)} values of "
+            f"{attribute.name!r}: {attribute.listed()}"
+        )
+    rows = zip(repeat(""), attribute.values, shares.tolist(), count(), strict=False)
+    return _gathered(attribute, rows, report)[""]
 
 
 def _of_table(table: NamedTable, attribute: Attribute) -> Target:
@@ -64,22 +62,19 @@ def _of_table(table: NamedTable, attribute: Attribute) -> Target:
     named = column_of_roles(table, roles, {"value": attribute.name} if long and own else None)
     found = read_roles(table, roles, named)
     queries = found["query"].to_pylist() if by_query else [""] * len(found["share"])
-    rows: Iterable[tuple[str, str, float, int]]
     if long:
-        rows = zip(
-            queries, found["value"].to_pylist(), found["share"].tolist(), range(len(queries)), strict=True
-        )
+        rows = list(zip(queries, found["value"].to_pylist(), found["share"].tolist(), count(), strict=False))
     else:
         values = [name for name in table.names if name not in named.values()]
         columns = [
             score_cells(table.column(name), table.report, f"the share of {name}", text=table.text)
             for name in values
         ]
-        rows = (
+        rows = [
             (query, value, float(column[row]), row)
             for row, query in enumerate(queries)
             for value, column in zip(values, columns, strict=True)
-        )
+        ]
     if by_query:
         table.report.subject = lambda row: f"query {queries[row]!r}: "
     shared = _gathered(attribute, rows, table.report)
@@ -100,8 +95,8 @@ def _gathered(
             report.add(row, f"{value!r} is not a value of {attribute.name!r}: they are {attribute.listed()}")
         elif value in known:
             report.add(row, f"the value {value!r} is listed twice")
-        else:
-            _check_range(share, report, row, f" of {value!r}")
+        elif not 0 <= share <= 1 + SHARE_TOLERANCE:
+            report.add(row, f"share {share:g} of {value!r} is not between 0 and 1")
         known.setdefault(value, share)
         last[query] = row
     report.check()
@@ -113,8 +108,3 @@ def _gathered(
     return {
         query: tuple(known.get(value, 0.0) for value in attribute.values) for query, known in given.items()
     }
-
-
-def _check_range(share: float, report: RowProblems, row: int, of: str = "") -> None:
-    if not 0 <= share <= 1 + SHARE_TOLERANCE:
-        report.add(row, f"share {share:g}{of} is not between 0 and 1")
