@@ -46,10 +46,7 @@ def parse_score(text: bytes, role: str = "score") -> float:
     if not _SCORE.fullmatch(text):
         kind = "not finite" if _NOT_FINITE.fullmatch(text) else "not a number"
         raise BadValue(f"{role} {quoted(text)} is {kind}")
-    value = float(text)
-    if math.isinf(value):
-        raise BadValue(f"{role} {quoted(text)} is too large for a 64-bit float")
-    return value
+    return _sound(float(text), quoted(text), role)
 
 
 def parse_grade(text: bytes, role: str = "grade") -> int:
@@ -60,10 +57,19 @@ def parse_grade(text: bytes, role: str = "grade") -> int:
     """
     if not is_whole(text):
         raise BadValue(f"{role} {quoted(text)} is not a whole number")
-    value = float(text)  # int() refuses thousands of digits
-    if not -GRADE_LIMIT <= value < GRADE_LIMIT:
-        raise BadValue(f"{role} {quoted(text)} does not fit 32 bits")
-    return int(value)
+    return int(_sound(float(text), quoted(text), role, whole=True))  # int() refuses thousands of digits
+
+
+def _sound(value: float, shown: str, role: str, *, whole: bool = False) -> float:
+    if math.isnan(value):
+        raise BadValue(f"{role} {shown} is not finite")
+    if math.isinf(value) and not whole:
+        raise BadValue(f"{role} {shown} is not finite as a 64-bit float")
+    if whole and not -GRADE_LIMIT <= value < GRADE_LIMIT:
+        raise BadValue(f"{role} {shown} does not fit 32 bits")
+    if whole and value != math.floor(value):
+        raise BadValue(f"{role} {shown} is not a whole number")
+    return value
 
 
 def is_whole(text: bytes) -> bool:
@@ -144,22 +150,13 @@ def _number_of(cell: Any, role: str, *, whole: bool) -> float:
         raise BadValue(f"{role} is missing")
     if isinstance(cell, str):
         raise BadValue(f"{role} {quoted(cell)} is text, not a number")
-    if isinstance(cell, (bool, np.bool_)) and whole:
-        raise BadValue(f"{role} {cell} is a truth value: use 0 and 1")
     number = isinstance(cell, numbers.Real) or type(cell).__name__ == "Decimal"
     if isinstance(cell, (bool, np.bool_)) or not number:
         raise BadValue(f"{role} {described(cell)} is not a number")
     try:
-        value = float(cell)
+        return _sound(float(cell), str(cell), role, whole=whole)
     except OverflowError:
         raise BadValue(f"{role} is too large for a 64-bit float") from None
-    if not math.isfinite(value):
-        raise BadValue(f"{role} {value} is not finite")
-    if whole and value != math.floor(value):
-        raise BadValue(f"{role} {cell} is not a whole number")
-    if whole and not -GRADE_LIMIT <= value < GRADE_LIMIT:
-        raise BadValue(f"{role} {cell} does not fit 32 bits")
-    return value
 
 
 def _each(
