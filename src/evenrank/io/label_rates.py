@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.data.attribute import Attribute
 from evenrank.data.label_error import checked_rates
 from evenrank.errors import DataError
+from evenrank.io.cells import score_cells
 from evenrank.io.tables import the_table
 
 LONG = ("true", "observed", "rate")
@@ -19,32 +22,26 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
     The columns are ``true, observed, rate``, or a first one of true values and one for each label.
     """
     table = the_table(path, "rates")
-    table.report.check()
-    columns = [[str(cell).strip() for cell in table.column(name)] for name in table.names]
-    rates = np.zeros((len(attribute.values), len(attribute.values)))
+    report, (first, *labels) = table.report, table.names
+    report.check()
+    trues = [str(cell).strip() for cell in table.column(first)]
     if [name.lower() for name in table.names] == list(LONG):
-        cells = list(zip(columns[0], columns[1], columns[2], range(len(columns[0])), strict=True))
+        columns = [(table.column(labels[0]), labels[1])]
     else:
-        cells = [
-            (true, observed, column[row], row)
-            for row, true in enumerate(columns[0])
-            for observed, column in zip(table.names[1:], columns[1:], strict=True)
-        ]
-    for true, observed, number, row in cells:
-        unknown = [value for value in (true, observed) if value not in attribute.values]
-        if unknown:
-            known = attribute.listed()
-            table.report.add(row, f"{unknown[0]!r} is not a value of {attribute.name!r}: {known}")
-            continue
-        try:
-            rate = float(number)
-        except ValueError:
-            rate = -1.0
-        if 0 <= rate < 2**53:  # counts are taken, too
-            rates[attribute.values.index(true), attribute.values.index(observed)] = rate
-        else:
-            table.report.add(row, f"the rate {number!r} is not a number from 0 on")
-    table.report.check()
+        columns = [(repeat(label, len(trues)), label) for label in labels]
+    rates = np.zeros((len(attribute.values), len(attribute.values)))
+    for observed, name in columns:
+        numbers = score_cells(table.column(name), report, "rate", text=table.text).tolist()
+        for row, (true, label, rate) in enumerate(zip(trues, observed, numbers, strict=True)):
+            both = true, str(label).strip()
+            unknown = [value for value in both if value not in attribute.values]
+            if unknown:
+                report.add(row, f"{unknown[0]!r} is not a value of {attribute.name!r}: {attribute.listed()}")
+            elif not 0 <= rate < 2**53:  # counts are taken, too
+                report.add(row, f"the rate {rate:g} is not a number from 0 on")
+            else:
+                rates[attribute.values.index(both[0]), attribute.values.index(both[1])] = rate
+    report.check()
     total = rates.sum(axis=1, keepdims=True)
     if not total.all():
         lacking = attribute.values[int(np.argmin(total))]

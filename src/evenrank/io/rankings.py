@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -276,9 +276,8 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
             EvenrankWarning,
             stacklevel=2,
         )
-    spare = [name for name in table.names if name in ACCEPTED["intent"]]
-    if layout is QRELS and spare:
-        table.report.hint = _by_intent(codes, documents, table.column(spare[0]))
+    if layout is QRELS and not {*ACCEPTED["intent"]}.isdisjoint(table.names):
+        table.report.hint = BY_INTENT
     if ranks is None:
         return Columns(queries, documents, found[layout.value], found.get("intent"))
     scores = found.get("score", -ranks)
@@ -304,14 +303,3 @@ def _perhaps_scores(table: NamedTable, columns: Mapping[str, str] | None) -> boo
         if held and all(is_number(str(cell)) for cell in held):
             return True
     return False
-
-
-def _by_intent(codes: npt.NDArray[Any], documents: pa.Array, intents: Any) -> Callable[[int], str]:
-    """What to say of a document that is judged twice, where a column could tell its judgements apart."""
-
-    def hint(row: int) -> str:
-        of_query = np.flatnonzero(codes == codes[row]).tolist()
-        own = [at for at in of_query if documents[at] == documents[row]]
-        return BY_INTENT if len({str(intents[at]) for at in own}) > 1 else ""
-
-    return hint

@@ -35,7 +35,7 @@ class RowProblems:
         self.lines = lines
         self.place = place
         self.at = at
-        self.hint: Callable[[int], str] | None = None  # what to add to a problem that ``relocated`` tells
+        self.hint = ""  # what to add to a problem that ``relocated`` tells
         self.subject: Callable[[int], str] | None = None  # what to put before a problem that is added
         self._broken = broken
         self._problems: list[tuple[int, str]] = []
@@ -74,11 +74,8 @@ class RowProblems:
         """The same problems, found in columns by row number, told by the places of this source."""
         if not error.problems:
             return error
-        hint = self.hint or (lambda row: "")
         self._more = error.more
-        self._problems = [
-            (problem.line - 1, problem.what + hint(problem.line - 1)) for problem in error.problems
-        ]
+        self._problems = [(problem.line - 1, problem.what + self.hint) for problem in error.problems]
         return self.error()
 
     def line(self, row: int) -> int:

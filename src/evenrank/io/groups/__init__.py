@@ -22,7 +22,6 @@ from evenrank.errors import DataError, EvenrankWarning, InputTypeError, Paramete
 from evenrank.ids import as_strings, take
 from evenrank.io.by_need import MembershipByNeed
 from evenrank.io.column_names import listed
-from evenrank.io.counts import ID
 from evenrank.io.derived_groups import StoredGroups, stored_groups
 from evenrank.io.groups.bins import checked_bins, refuse_quantities
 from evenrank.io.groups.entries import Asked, Entries, shares_of_votes, table_entries
@@ -99,8 +98,9 @@ def read_groups(
     file = as_source(source)
     stored = None if file is None or file.path is None else stored_groups(file.path)
     if stored is not None:
-        _refuse(name, of_labels | {"column": column, "bins": bins}, f"{stored.path} has shares")
-        found = _of_derived(stored, format, asked, ordinal, target, split)
+        of_tables = {"column": column, "columns": asked.own_columns, "bins": bins}
+        _refuse(name, of_labels | of_tables, f"{stored.path} has shares")
+        found = _of_derived(stored, asked, ordinal, target, split)
         return found if owners is None else replace(found, unit=owners)
     table, values = _table(source, file, format, asked)
     entries = table_entries(table, replace(asked, values=values))
@@ -151,18 +151,7 @@ def _units(
         raise DataError(str(error).replace("for the value", f"for unit={unit}")) from None
 
 
-def _of_derived(
-    stored: StoredGroups, format: str | None, asked: Asked, ordinal: bool, target: Any, split: str
-) -> Membership:
-    name = stored.path
-    if format not in (None, "parquet"):
-        raise ParameterError(f"{name}: is Parquet that evenrank scan wrote, not {format}: leave format= out")
-    for role, column in asked.own_columns.items():
-        if role not in ("document", "id") or column != ID:
-            raise ParameterError(
-                f"{name}: no column {column!r} for the {role}; the columns found are "
-                f"{listed([ID, *stored.groups])}: leave columns= out"
-            )
+def _of_derived(stored: StoredGroups, asked: Asked, ordinal: bool, target: Any, split: str) -> Membership:
     if asked.values is not None and sorted(asked.values) != sorted(stored.groups):
         raise ParameterError(
             f"attribute {asked.name!r}: values must be the groups that were derived, "
@@ -174,7 +163,7 @@ def _of_derived(
         return MembershipByNeed.of(stored, attribute, asked.multilabel)
     found = stored.known(None)
     return Membership.from_matrix(
-        attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(name)
+        attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(stored.path)
     )
 
 

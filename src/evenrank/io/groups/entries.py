@@ -103,7 +103,7 @@ def table_entries(table: NamedTable, asked: Asked) -> Entries:
     else:
         values = _shares_by_column(table, _value_columns(table, asked, chosen))
         if asked.values is None:
-            report.hint = lambda row: f" (the columns taken for values: {listed(values[2])})"
+            report.hint = f" (the columns taken for values: {listed(values[2])})"
     report.check()
     if len(documents) == 0:
         raise DataError(f"{table.name}: no groups (the table has no rows)")
