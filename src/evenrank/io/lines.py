@@ -145,21 +145,14 @@ def _whole_lines(reading: Reading, fill: Fill, end: int | None, size: int, along
 
 def _find(data: Bytes) -> int:
     """Where the first newline is, -1 if there is none."""
-    for begin in range(0, len(data), _NEAR):
-        found = data[begin : begin + _NEAR].tobytes().find(b"\n")
-        if found >= 0:
-            return begin + found
-    return -1
+    return data.tobytes().find(b"\n")
 
 
 def _rfind(data: Bytes) -> int:
-    """Where the last newline is, -1 if there is none."""
-    for end in range(len(data), 0, -_NEAR):
-        begin = max(end - _NEAR, 0)
-        found = data[begin:end].tobytes().rfind(b"\n")
-        if found >= 0:
-            return begin + found
-    return -1
+    """Where the last newline is, -1 if there is none: as a rule near the end."""
+    near = max(len(data) - _NEAR, 0)
+    found = data[near:].tobytes().rfind(b"\n")
+    return near + found if found >= 0 else data.tobytes().rfind(b"\n")
 
 
 def check_unicode(block: LineBlock) -> None:

@@ -154,18 +154,14 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
     """The columns that stand for a value each."""
     rest = [name for name in table.names if name not in chosen.values()]
     names = rest if asked.values is None else list(asked.values)
-    wrong = "" if names else "there are no others"
-    for name in names:
-        if name not in rest:
-            wrong = wrong or f"none is called {name!r}"
-        elif asked.values is None and not _holds_numbers(table.column(name)):
-            wrong = wrong or f"{name!r} holds no shares"
-    if len(names) == 1 and not wrong:
-        wrong = "a single column cannot hold shares"
-    if wrong:
+    missing = [name for name in names if name not in rest]
+    if asked.values is None:
+        missing = [name for name in names if not _holds_numbers(table.column(name))]
+    if missing or len(names) < 2:
+        lacking = f" for {listed(missing)}" if missing else ""
         raise DataError(
             f"{table.name}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
-            f"{', '.join(ACCEPTED['value'])}), and no columns of shares: {wrong}; the columns found are "
+            f"{', '.join(ACCEPTED['value'])}), and no columns of shares{lacking}; the columns found are "
             f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
         )
     return tuple(names)
