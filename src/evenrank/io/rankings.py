@@ -55,9 +55,9 @@ def read_run(
 ) -> Run:
     """A run from a file, a mapping or a table.
 
-    ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}``,
-    a pandas, polars or Arrow table, or an object of another library whose ``to_dict()`` gives such a
-    dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
+    ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}`` or
+    one of columns, a pandas, polars or Arrow table, a list of named tuples, ``ir_datasets:ID``, or an object
+    of another library whose ``to_dict()`` gives such a dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
     tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
     how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
 
