@@ -41,6 +41,7 @@ TABLES: dict[str, Any] = {
     "arrow": pa.table(COLUMNS),
     "arrow in chunks": pa.concat_tables([pa.table(COLUMNS).slice(0, 1), pa.table(COLUMNS).slice(1)]),
     "lists": pl.DataFrame({**COLUMNS, "gender": [["f"], ["m"], [], ["m"]]}),
+    "dict of columns": COLUMNS,
     "dict": {"a": "f", "b": "m", "c": None, "d": "m"},
     "dict with lists": {"a": ["f"], "b": ["m", "m"], "c": [], "d": {"m"}},
     "file": io.StringIO("doc,age,gender\na,1, f\nb,2,m \nc,3, \nd,4,m\n"),

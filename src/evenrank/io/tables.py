@@ -112,7 +112,7 @@ def the_table(
         raise InputTypeError(f"{what} are read from {_ACCEPTED}; got {type(source).__name__}")
     names = [key for key in source if isinstance(key, str)]
     sized = all(isinstance(one, Sized) and not isinstance(one, (str, Mapping)) for one in source.values())
-    if sized and candidates(names, mapping[0]):
+    if sized and any(candidates(names, role) for role in mapping[:-1]):
         return NamedTable(names, pa.table(dict(source)).column, report=RowProblems(name))
     return mapping_table(source, mapping, name)
 
