@@ -57,9 +57,10 @@ def read_run(
 
     ``source`` is a path (``-`` is standard input), an open file, a dict ``{query: {document: score}}`` or
     one of columns, a pandas, polars or Arrow table, a list of named tuples, ``ir_datasets:ID``, or an object
-    of another library whose ``to_dict()`` gives such a dict. ``format`` is ``trec``, ``csv``, ``tsv``, ``jsonl`` or ``parquet``; without it the file's name
-    tells, and TREC is assumed. ``.gz`` and ``.zst`` are recognised by their content. ``columns`` says
-    how a table calls its columns: ``{"query": "qid", "document": "docno", "score": "sim"}``.
+    of another library whose ``to_dict()`` gives such a dict. ``format`` is ``trec``, ``csv``, ``tsv``,
+    ``jsonl`` or ``parquet``; without it the file's name tells, and TREC is assumed. ``.gz`` and ``.zst`` are
+    recognised by their content. ``columns`` says how a table calls its columns: ``{"query": "qid",
+    "document": "docno", "score": "sim"}``.
 
     Order is by score; ``ties`` says how equal scores stand: by document id, descending (``"trec"``), or
     as the source has them (``"file"``), which are the ranks of a table with a ``rank`` beside the score
