@@ -128,7 +128,7 @@ def test_no_problem_hides_another(doctor: Callable[[str], list[str]]) -> None:
         "target else: no groups are called 'else'",
     ):
         assert sum(said in line for line in found) == 1, (said, found)
-    assert len(found) == 7, found
+    assert len(found) == 7, "\n".join(found)
 
 
 def test_a_baseline_needs_another_run(doctor: Callable[[str], list[str]]) -> None:

@@ -123,8 +123,8 @@ def test_what_people_searched_for_is_retrieved(
 @pytest.mark.parametrize(
     ("head", "way_out"),
     [
-        ("No.,phrase", "accepted: .*, search term, keyword.*: rename the one that has the queries"),
-        ("qid,phrase", "add a column 'text', or give that name to the column that has them .*phrase"),
+        ("No.,phrase", "accepted: .*, search term, keyword.*'No.', 'phrase'.*'query'"),
+        ("qid,phrase", "'text'.*phrase"),
     ],
 )
 def test_the_way_out_is_one_that_this_command_has(

@@ -174,7 +174,7 @@ def test_options_of_derived_groups_are_honoured_or_refused(tmp_path: Path, outpu
         ({"unlabelled": "own"}, "unlabelled="),
         ({"column": "left"}, "column="),
         ({"votes": True}, "votes="),
-        ({"format": "csv"}, "csv"),
+        ({"format": "csv"}, "/g"),  # read as what it is not
         ({"columns": {"document": "nope"}}, "'nope' .*'id', 'left', 'right'"),
         ({"columns": {"query": "left"}}, "query"),
         ({"values": ["left", "other"]}, "'left', 'right'"),

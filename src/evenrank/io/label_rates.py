@@ -22,8 +22,9 @@ def read_rates(path: str, attribute: Attribute) -> Floats:
     The columns are ``true, observed, rate``, or a first one of true values and one for each label.
     """
     table = the_table(path, "rates")
-    report, (first, *labels) = table.report, table.names
-    report.check()
+    report = table.report
+    report.check()  # a file that cannot be read has no columns
+    first, *labels = table.names
     trues = [str(cell).strip() for cell in table.column(first)]
     if [name.lower() for name in table.names] == list(LONG):
         columns = [(table.column(labels[0]), labels[1])]

@@ -96,7 +96,8 @@ def read_groups(
     owners = None if unit is None else _units(source, unit, format, columns)
     asked = Asked(name, values, column, columns or {}, multilabel, votes, bins)
     file = as_source(source)
-    stored = None if file is None or file.path is None else stored_groups(file.path)
+    path = file.path if file is not None and format in (None, "parquet") else None
+    stored = None if path is None else stored_groups(path)
     if stored is not None:
         of_tables = {"column": column, "columns": asked.own_columns, "bins": bins}
         _refuse(name, of_labels | of_tables, f"{stored.path} has shares")

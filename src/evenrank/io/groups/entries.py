@@ -16,7 +16,7 @@ from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
 from evenrank.io.cells import described, id_cells, is_missing, is_number, one_array, score_cells
-from evenrank.io.column_names import ACCEPTED, SharedColumns, listed, resolve
+from evenrank.io.column_names import ACCEPTED, SharedColumns, candidates, listed, resolve
 from evenrank.io.groups.bins import CURE, Bins, binned
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
@@ -85,7 +85,8 @@ def table_entries(table: NamedTable, asked: Asked) -> Entries:
             chosen = _chosen(table, asked)
         except DataError as error:
             said = report.error() if report.found else error  # lines that are no rows may be why
-            raise DataError(f"{said}\n{NO_HEADER}") if table.text else said from None
+            has_header = bool(candidates(table.names, "document"))
+            raise DataError(f"{said}\n{NO_HEADER}") if table.text and not has_header else said from None
         called = chosen.get("value", called)
     documents = id_cells(table.column(chosen["document"]), "document", report)
     queries = None
