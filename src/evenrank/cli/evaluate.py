@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
     from evenrank.scores import Scores
 
-QUERIES, DISAGREEMENTS, LABELS, GROWTH = "queries", "disagreements", "labels", "growth"
-VIEWS = {QUERIES: (), DISAGREEMENTS: (), LABELS: (), GROWTH: ()}
+QUERIES, LABELS = "queries", "labels"
+VIEWS = {QUERIES: (), LABELS: ()}
 
 
 def add(commands: Commands) -> None:
@@ -54,10 +54,8 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--view", type=shared.option(lambda text: view_of(text, VIEWS)), metavar="VIEW",
-        help="what to print instead of means: queries (the value of every query), disagreements (queries "
-        "for which the measures order two runs differently), labels (intervals that include the error of "
-        "group labels), or growth (measures of all queries together, as Amortised, after the first 1, 2, .. "
-        "queries)",
+        help="what to print instead of means: queries (the value of every query), or labels (intervals that "
+        "include the error of group labels)",
     )  # fmt: skip
     shared.add_inputs(parser)
     shared.add_format(parser)
@@ -80,10 +78,6 @@ def run(arguments: argparse.Namespace) -> int:
     draw(scores, arguments, texts)
     if view == LABELS:
         put(_label_intervals(arguments, form))
-    elif view == GROWTH:
-        put(_growth(arguments, form))
-    elif view == DISAGREEMENTS:
-        put(_disagreements(scores, form))
     elif arguments.output is None or arguments.format is not None or view is not None:
         put(_printed(scores, form, per_query=view == QUERIES))
     say_notes(scores, arguments)
@@ -123,22 +117,6 @@ def _label_intervals(arguments: argparse.Namespace, form: str) -> str:
     measures = shared.chosen_measures(arguments, inputs)
     found = label_intervals(inputs, measures, seed=shared.seed_of(arguments))
     return printed([label_table(found)], form, terminal_width())
-
-
-def _growth(arguments: argparse.Namespace, form: str) -> str:
-    from evenrank.evaluation.growth import growth, growth_table
-    from evenrank.tables import printed
-
-    inputs = shared.description_for_measures(arguments).read()
-    found = growth(inputs, shared.chosen_measures(arguments, inputs))
-    return printed([growth_table(found)], form, terminal_width())
-
-
-def _disagreements(scores: Scores, form: str) -> str:
-    from evenrank.scores.agreement import disagreement_table
-    from evenrank.tables import printed
-
-    return printed([disagreement_table(scores.disagreements())], form, terminal_width())
 
 
 def _printed(scores: Scores, form: str, *, per_query: bool) -> str:

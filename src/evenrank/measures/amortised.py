@@ -30,8 +30,7 @@ class Amortised(GroupMeasure):
     In each query the groups share an attention of 1, by the discount of DCG at their ranks, and a relevance
     of 1, by the grades of all judged documents; both are weighted by membership. What a group gets too much
     in one query makes up for what it lacks in another. Documents without a group are left out of both.
-    Queries count in the run's order; ``evaluate --view growth`` shows how the difference grows from query to
-    query.
+    With ``queries=`` the value of the first ten queries, the first twenty, .. shows how the difference grows.
 
     When to use: where fairness may be reached over many queries together; prefer AWRF where every list
     has to be fair on its own.

@@ -7,17 +7,14 @@ same holds for any measures.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.errors import ParameterError, counted
+from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure, parse_measures
-from evenrank.scores.names import arrow
-from evenrank.tables import Column, Table
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
@@ -57,20 +54,6 @@ class Disagreement:
                 return self.measures[int(np.flatnonzero(signs == side)[0])]
         return None
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """A row for each measure."""
-        for place, (measure, (first, second)) in enumerate(zip(self.measures, self.values, strict=True)):
-            yield {
-                "query": self.query,
-                "first": self.first,
-                "second": self.second,
-                "measure": repr(measure),
-                "first_value": first,
-                "second_value": second,
-                "better": self.better(place),
-                "outlier": "" if self.outlier is None else repr(self.outlier),
-            }
-
 
 def disagreements(
     scores: Scores,
@@ -83,19 +66,17 @@ def disagreements(
     both runs; a tie is no disagreement.
     """
     chosen = scores.measures if measures is None else tuple(parse_measures(measures))
-    if len(chosen) < 2:
-        raise ParameterError(f"disagreements need two measures or more, got {len(chosen)}")
-    for measure in chosen:
-        if measure.direction not in SIGNS:
-            raise ParameterError(f"{measure!r} calls no run better: {measure.direction.value}")
-        if len(scores.block(measure, scores.runs[0]).columns) > 1:
-            raise ParameterError(f"{measure!r} has several columns and calls no run better")
     names = scores.runs if runs is None else tuple(runs)
-    if len(names) < 2:
-        raise ParameterError(f"disagreements need two runs or more, got {', '.join(names) or 'none'}")
+    if len(chosen) < 2 or len(names) < 2:
+        raise ParameterError(
+            f"disagreements need two measures and two runs or more, got {len(chosen)} and {len(names)}"
+        )
     known: dict[tuple[Measure, str], dict[str, float]] = {}
     for measure, run in itertools.product(chosen, names):
         block = scores.block(measure, run)
+        if measure.direction not in SIGNS or len(block.columns) > 1:
+            why = measure.direction.value if measure.direction not in SIGNS else "it has several columns"
+            raise ParameterError(f"{measure!r} calls no run better: {why}")
         good = np.flatnonzero(block.status[:, 0] == 0).tolist()
         known[measure, run] = {block.query_ids[row]: float(block.values[row, 0]) for row in good}
     found: list[Disagreement] = []
@@ -110,33 +91,3 @@ def disagreements(
             if min(advantages) < 0 < max(advantages):
                 found.append(Disagreement(query, first, second, chosen, values, advantages))
     return tuple(sorted(found, key=lambda row: -row.strength))
-
-
-def disagreement_table(found: Sequence[Disagreement], most: int = 20) -> Table:
-    """A row for each query and measure, the strongest queries first; the records have all of them."""
-    title = "the measures agree on every query"
-    if found:
-        title = f"the measures disagree on {counted(len(found), 'query', 'queries')}, strongest first"
-    notes = [f"and {len(found) - most:,} more"] if len(found) > most else []
-    counts = Counter(repr(row.outlier) for row in found if row.outlier is not None).most_common()
-    if len(found) > 1 and counts:
-        listed = ", ".join(f"{measure} {count:,}" for measure, count in counts)
-        notes.append(f"queries for which one measure stands against all others, by that measure: {listed}")
-    rows = []
-    for row in found[:most]:
-        for measure, record in zip(row.measures, row.records(), strict=True):
-            shown = record | {
-                "measure": f"{measure!r} {arrow(measure.direction.value)}",
-                "better": record["better"] or "equal",
-            }
-            rows.append([*shown.values()])
-    words = [Column("better", right=False), Column("outlier", right=False)]
-    return Table.of(
-        ["query", "first", "second", "measure", "first value", "second value", *words],
-        rows,
-        words=4,
-        title=title,
-        notes=notes,
-        records=(record for row in found for record in row.records()),
-        meaning="For these queries one measure prefers the first run and another measure the second.",
-    )

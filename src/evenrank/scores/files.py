@@ -9,20 +9,19 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.errors import DataError, EvenrankError, InputTypeError, ParameterError, Problem
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
 from evenrank.io.atomic import atomic_write
 from evenrank.io.source import SUFFIXES, Source, as_source, guess_format
 from evenrank.io.table_files import decoded, delimited_rows, json_rows
-from evenrank.measures import Measure, parse_measure
+from evenrank.measures import parse_measure
 from evenrank.scores.notes import ScoresNote
 from evenrank.scores.score_tables import print_scores
 from evenrank.scores.scores import INFINITE, OK, VALUE_FIELDS, Scores, ScoresBlock
@@ -37,10 +36,18 @@ TABLES = ("latex", "markdown")
 WRITTEN = (*READ, *TABLES)
 
 _OTHER_SUFFIXES = {".tex": "latex", ".latex": "latex", ".md": "markdown", ".markdown": "markdown"}
-_INFINITIES = {"Infinity": math.inf, "-Infinity": -math.inf}
+_NO_HEADER: Mapping[str, Any] = {
+    "kind": KIND, "version": VERSION, "provenance": {}, "notes": {}, "blocks": []
+}  # fmt: skip
 
 FilePath = str | PathLike[str]
-Rows = Iterable[tuple[int, Mapping[str, Any]]]  # the line of each, and its cells by name
+_Rows = tuple[Mapping[str, Any], Sequence[int], Sequence[tuple[Any, ...]]]  # header, line and cells of each
+
+
+class _Cell(NamedTuple):
+    line: int
+    value: float
+    status: str
 
 
 def file_format(path: FilePath, format: str | None, known: tuple[str, ...]) -> str:
@@ -113,57 +120,42 @@ def read_scores(path: FilePath, format: str | None = None) -> Scores:
     source = as_source(path)
     if source is None:
         raise InputTypeError(f"a path is a str or a Path, got {type(path).__name__}")
-    if format == "parquet":
-        header, rows = _parquet_rows(source)
-    elif format == "jsonl":
-        header, rows = _json_rows(source)
-    else:
-        header, rows = {}, _delimited_rows(source, DELIMITERS[format])
-    return _assembled(source.name, header, rows)
+    header, lines, rows = _parquet_rows(source) if format == "parquet" else _text_rows(source, format)
+    if header.get("kind") != KIND:
+        _fail(source.name, 1, f'this is not a file of scores: its first object must have "kind": {KIND!r}')
+    if header.get("version") not in range(1, VERSION + 1):
+        version = header.get("version")
+        _fail(source.name, 1, f"version {version!r:.80} is not read here; this evenrank reads 1 to {VERSION}")
+    try:
+        blocks = _blocks(source.name, header, lines, rows)
+        return _with_header(blocks, header)
+    except (KeyError, TypeError, AttributeError, ParameterError) as error:
+        _fail(source.name, 1, f"the first object is not of the form that is written: {error}")
 
 
 def _fail(name: str, line: int, what: str) -> NoReturn:
     raise DataError.listing(name, [Problem(line, what)])
 
 
-def _text(source: Source) -> str:
+def _text_rows(source: Source, format: str) -> _Rows:
     content = source.content()
     if content.buffer.size == 0:
         raise DataError(f"{source.name}: is empty")
-    return decoded(content, source.name)
-
-
-def _json_rows(source: Source) -> tuple[dict[str, Any], Rows]:
-    found = json_rows(_text(source))
-    if found.broken:
-        raise DataError.listing(source.name, found.broken)
-    header, *rows = found.cells or [{}]
-    _check_header(source.name, header)
-    for row in rows:
-        value = row.get("value")
-        if isinstance(value, str):
-            row["value"] = _INFINITIES.get(value, value)
-    return header, zip(found.lines[1:], rows, strict=True)
-
-
-def _delimited_rows(source: Source, delimiter: str) -> Rows:
-    found = delimited_rows(_text(source), delimiter, quotes=True)
-    if found.header != list(VALUE_FIELDS):
+    text = decoded(content, source.name)
+    found = json_rows(text) if format == "jsonl" else delimited_rows(text, DELIMITERS[format], quotes=True)
+    if format != "jsonl" and found.header != list(VALUE_FIELDS):
         _fail(source.name, 1, f"the columns must be {', '.join(VALUE_FIELDS)}, got {found.header!r:.120}")
     if found.broken:
         raise DataError.listing(source.name, found.broken)
     if not found.cells:  # a file that was cut off after its first line looks like this, too
         raise DataError(f"{source.name}: holds no scores, only the names of the columns")
-    for line, cells in zip(found.lines, found.cells, strict=True):
-        row: dict[str, Any] = dict(zip(VALUE_FIELDS, map(of_cell, cells), strict=True))
-        try:
-            row["value"] = float(row["value"]) if row["value"] else None
-        except ValueError:
-            _fail(source.name, line, f"the value must be a number, got {row['value']!r:.80}")
-        yield line, row
+    if format == "jsonl":
+        header, *rows = found.cells
+        return header, found.lines[1:], [tuple(map(row.get, VALUE_FIELDS)) for row in rows]
+    return _NO_HEADER, found.lines, [tuple(map(of_cell, row)) for row in found.cells]
 
 
-def _parquet_rows(source: Source) -> tuple[dict[str, Any], Rows]:
+def _parquet_rows(source: Source) -> _Rows:
     try:
         table = pa.parquet.read_table(pa.BufferReader(source.content().buffer))
     except (pa.ArrowException, OSError) as error:
@@ -171,121 +163,75 @@ def _parquet_rows(source: Source) -> tuple[dict[str, Any], Rows]:
     metadata = (table.schema.metadata or {}).get(METADATA_KEY)
     if metadata is None or table.column_names != list(VALUE_FIELDS):
         raise DataError(f"{source.name}: this Parquet file does not hold scores written by evenrank")
-    header = json.loads(metadata)
-    _check_header(source.name, header)
-    return header, enumerate(table.to_pylist(), 1)
+    columns = [column.to_pylist() for column in table.columns]
+    return json.loads(metadata), range(1, table.num_rows + 1), list(zip(*columns, strict=True))
 
 
-def _check_header(name: str, header: dict[str, Any]) -> None:
-    if header.get("kind") != KIND:
-        _fail(name, 1, f'this is not a file of scores: its first object must have "kind": {KIND!r}')
-    version = header.get("version")
-    if not isinstance(version, int) or not 1 <= version <= VERSION:
-        _fail(name, 1, f"version {version!r:.80} is not read here; this evenrank reads 1 to {VERSION}")
-    notes, blocks = header.get("notes", {}), header.get("blocks", [])
-    whole = (
-        isinstance(header.get("provenance", {}), dict)
-        and isinstance(notes, dict)
-        and all(isinstance(said, list) for said in notes.values())
-        and isinstance(blocks, list)
-        and all(isinstance(b, dict) and {"run", "measure", "columns", "queries"} <= b.keys() for b in blocks)
-    )
-    if not whole:
-        _fail(name, 1, "the provenance, the notes or the blocks are not of the form that is written")
-
-
-@dataclass
-class _Block:
-    """The values of one measure on one run, as they come: in which line, the number, and its status."""
-
-    measure: Measure
-    columns: dict[str, int] = field(default_factory=dict)
-    queries: dict[str, int] = field(default_factory=dict)
-    cells: dict[tuple[int, int], tuple[int, float, str]] = field(default_factory=dict)
-
-    def as_scores(self, name: str, run: str, declared: Mapping[str, Any] | None) -> ScoresBlock:
-        shape = len(self.queries), len(self.columns)
-        if len(self.cells) != shape[0] * shape[1]:
-            raise DataError(
-                f"{name}: {self.measure!r} of run {run!r} has values for {len(self.cells)} of "
-                f"{shape[0] * shape[1]} queries and columns: the file is not whole"
-            )
-        if declared is not None and declared["queries"] != shape[0]:
-            raise DataError(
-                f"{name}: {self.measure!r} of run {run!r} has {shape[0]} of {declared['queries']} queries: "
-                "the file is not whole"
-            )
-        values, status = np.full(shape, math.nan), np.zeros(shape, dtype=np.int16)
-        reasons = {OK: 0, INFINITE: 1}
-        for place, (_, value, said) in self.cells.items():
-            values[place], status[place] = value, reasons.setdefault(said, len(reasons))
-        weights = (declared or {}).get("weights")
-        return ScoresBlock(
-            run, self.measure, tuple(self.queries), tuple(self.columns), values, status, tuple(reasons),
-            weights=None if weights is None else np.array(weights, np.float64),
-        )  # fmt: skip
-
-
-def _assembled(name: str, header: Mapping[str, Any], rows: Rows) -> Scores:
-    measures: dict[str, Measure] = {}
-    blocks: dict[tuple[str, str], _Block] = {}
-
-    def block_of(run: str, text: str, line: int) -> _Block:
-        if text not in measures:
-            try:
-                measures[text] = parse_measure(text)
-            except ParameterError as error:
-                what = f"measure {text!r:.80} is not known here, register it before reading: {error}"
-                _fail(name, line, what)
-        return blocks.setdefault((run, text), _Block(measures[text]))
-
-    declared = {(str(block["run"]), str(block["measure"])): block for block in header.get("blocks", [])}
-    for (run, text), block in declared.items():  # a measure may have no query at all
-        block_of(run, text, 1).columns |= {str(column): n for n, column in enumerate(block["columns"])}
-    for line, (run, query, text, column, value, status) in _checked(name, rows):
-        found = block_of(run, text, line)
-        row = found.queries.setdefault(query, len(found.queries))
-        place = row, found.columns.setdefault(column, len(found.columns))
-        first, *_ = found.cells.setdefault(place, (line, value, status))
-        if first != line:
-            _fail(name, line, f"{text} of query {query!r} was in line {first} already")
-    whole = tuple(block.as_scores(name, key[0], declared.get(key)) for key, block in blocks.items())
-    provenance = dict(header.get("provenance", {}))
-    asides = set(header.get("asides", ()))
-    notes = {
-        run: tuple(ScoresNote("aside" if text in asides else "said", str(text)) for text in said)
-        for run, said in header.get("notes", {}).items()
-    }
-    judged = any(part.judged_by for block in whole for part in block.measure.parts())
-    runs = provenance.get("runs")
-    informed = frozenset(
-        run
-        for run, facts in (runs.items() if isinstance(runs, dict) and judged else ())
-        if isinstance(facts, dict) and facts.get("reads_judgements") is True
-    )
-    scores = Scores(whole, notes, lambda: provenance, informed=informed)
-    try:
-        return scores.with_labels(header.get("labels", {}))
-    except EvenrankError as error:
-        raise DataError(f"{name}:1: {error}") from None
-
-
-def _checked(name: str, rows: Rows) -> Iterator[tuple[int, tuple[str, str, str, str, float, str]]]:
-    """The cells of each row, where the number and the status must agree."""
-    for line, cells in rows:
-        for key in VALUE_FIELDS:
-            if key not in cells:
-                _fail(name, line, f"there is no {key!r}")
-            if key != "value" and not isinstance(cells[key], str):
-                _fail(name, line, f"{key!r} must be a string, got {cells[key]!r:.80}")
-        value, status = cells["value"], cells["status"]
-        value = math.nan if value is None else value
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            _fail(name, line, f"the value must be a number, got {value!r:.80}")
-        try:
-            value = float(value)
-        except OverflowError:
-            _fail(name, line, "the value is too large for a number of 64 bits")
+def _blocks(
+    name: str, header: Mapping[str, Any], lines: Sequence[int], rows: Sequence[tuple[Any, ...]]
+) -> tuple[ScoresBlock, ...]:
+    """The values by run and measure, in the order in which they come."""
+    declared = {(block["run"], block["measure"]): block for block in header["blocks"]}
+    found: dict[tuple[str, str], dict[tuple[str, str], _Cell]] = {key: {} for key in declared}
+    for line, row in zip(lines, rows, strict=True):
+        run, query, measure, column, _, status = row
+        for field, cell in zip(VALUE_FIELDS, row, strict=True):
+            if field != "value" and not isinstance(cell, str):
+                _fail(name, line, f"{field!r} must be a string, got {cell!r:.80}")
+        value = _number(name, line, row[4])
         if not {OK: math.isfinite, INFINITE: math.isinf}.get(status, math.isnan)(value):
             _fail(name, line, f"value {value!r} and status {status!r:.80} do not agree")
-        yield line, (cells["run"], cells["query"], cells["measure"], cells["column"], value, status)
+        own = found.setdefault((run, measure), {})
+        first = own.setdefault((query, column), _Cell(line, value, status))
+        if first.line != line:
+            _fail(name, line, f"{measure} of query {query!r} was in line {first.line} already")
+    blocks = []
+    for (run, text), cells in found.items():
+        try:
+            measure = parse_measure(text)
+        except ParameterError as error:
+            line = next((cell.line for cell in cells.values()), 1)
+            _fail(name, line, f"measure {text!r:.80} is not known here, register it before reading: {error}")
+        queries = tuple(dict.fromkeys(query for query, _ in cells))
+        block = declared.get((run, text), {})
+        columns = tuple(block.get("columns") or dict.fromkeys(column for _, column in cells))
+        if len(cells) != len(queries) * len(columns) or len(queries) != block.get("queries", len(queries)):
+            raise DataError(
+                f"{name}: {measure!r} of run {run!r} has {len(cells):,} values for {len(queries):,} of "
+                f"{block.get('queries', len(queries)):,} queries: the file is not whole"
+            )
+        ordered = [cells[query, column] for query in queries for column in columns]
+        reasons = tuple(dict.fromkeys([OK, INFINITE, *(cell.status for cell in ordered)]))
+        codes = {reason: code for code, reason in enumerate(reasons)}
+        shape = len(queries), len(columns)
+        values = np.array([cell.value for cell in ordered], np.float64).reshape(shape)
+        status = np.array([codes[cell.status] for cell in ordered], np.int16).reshape(shape)
+        weights = None if "weights" not in block else np.array(block["weights"], np.float64)
+        blocks.append(ScoresBlock(run, measure, queries, columns, values, status, reasons, weights=weights))
+    return tuple(blocks)
+
+
+def _number(name: str, line: int, cell: Any) -> float:
+    """The words for infinity are those of JSON and of Python; an empty cell is no value."""
+    if cell in ("", None):
+        return math.nan
+    try:
+        if not isinstance(cell, bool):
+            return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    _fail(name, line, f"the value must be a number, got {cell!r:.80}")
+
+
+def _with_header(blocks: tuple[ScoresBlock, ...], header: Mapping[str, Any]) -> Scores:
+    """With what is not in the values: what they came from, what is to be said of them, and labels."""
+    provenance, asides = dict(header["provenance"]), set(header.get("asides", ()))
+    notes = {
+        run: tuple(ScoresNote("aside" if text in asides else "said", str(text)) for text in said)
+        for run, said in header["notes"].items()
+    }
+    judged = any(part.judged_by for block in blocks for part in block.measure.parts())
+    facts = provenance.get("runs", {}).items() if judged else ()
+    informed = frozenset(run for run, own in facts if own.get("reads_judgements"))
+    scores = Scores(blocks, notes, lambda: provenance, informed=informed)
+    return scores.with_labels(header.get("labels", {}))
