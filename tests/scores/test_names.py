@@ -76,7 +76,7 @@ def test_labels_of_a_file_that_fit_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     scores_of(DROP).with_labels({REAL: "Neutrality"}).write(path)
     path.write_text(path.read_text().replace(f'"labels": {{"{DROP}"', '"labels": {"AP"'))
-    with pytest.raises(DataError, match=r"s\.jsonl:1: labels: no measure here is called 'AP'"):
+    with pytest.raises(DataError, match=r"s\.jsonl:1: .*'AP'"):
         Scores.read(path)
 
 
