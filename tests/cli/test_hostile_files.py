@@ -95,7 +95,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "scores.jsonl": (("compare", "--scores", "*"), ""),
     "polarity.parquet": (("evaluate", "bm25.trec", "-m", "DUO@2", "--polarity", "*"), ""),
     "procedure.toml": (
-        ("queryset", "suggest", "log.tsv", "--procedure", "*", "-o", "candidates.csv"),
+        ("queryset", "sheets", "log.tsv", "--procedure", "*", "-o", "sheets"),
         "workers = 3\n",
     ),
     "project.toml": (

@@ -84,7 +84,10 @@ def test_sensitivity(evenrank: Evenrank) -> None:
     refused = evenrank(*command, "--words", "plain.parquet")
     assert (refused.code, refused.out) == (2, "")
     assert "evenrank scan COLLECTION --lexicon NAME --terms -o counts.parquet" in refused.err
-    assert "--terms -o counts.parquet, then add --words" in evenrank(*command).err
+    lacking = evenrank(*command)
+    assert lacking.code == 2
+    assert "--words" in lacking.err
+    assert "evenrank scan --terms" in lacking.err
     assert evenrank(*command, "--words", "c.parquet", "-o", "s.jsonl").code == 0
     assert json.loads(Path("s.jsonl").read_text().splitlines()[0])["measure"] == "TExFAIR@3"
 

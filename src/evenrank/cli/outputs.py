@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import is_dataclass
 from itertools import count
@@ -54,6 +54,13 @@ def check_apart(arguments: argparse.Namespace, *further: str) -> None:
         for output in taken:
             if _is_written(output, path, is_collection=key in COLLECTIONS):
                 raise _overwritten(output, f"is named by {file} ({key})")
+
+
+def check_not_read(output: str, read: Iterable[str | None]) -> None:
+    """The same for an output that no option names: none of these files is it."""
+    for path in filter(None, read):
+        if output and _is_written(output, path, is_collection=False):
+            raise _overwritten(output, "is also an input")
 
 
 def check_output(*outputs: str | None, makes_folder: bool = False) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COMMAND, ACTION = "COMMAND", "ACTION"  # what stands in usage for a command, and for a subcommand
 COLLECTION = "COLLECTION"  # the argument that is documents
+REQUIRED = "the following arguments are required: "  # how argparse begins
 MOST_NAMED = 3  # arguments that nobody knows
 WIDTH = 78  # of help, as argparse wraps it on a terminal of 80 columns
 EXIT_CODES = "exit codes: 0 ok, 1 bad data, 2 wrong usage, 3 a gate failed, 130 interrupted"
@@ -89,11 +90,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments") and "@" in message:
             message += "; put several measures into one pair of quotes, as -m 'nDCG@10 RR@10'"
-        if message in (f"the following arguments are required: {word}" for word in (COMMAND, ACTION)):
+        if message in (REQUIRED + COMMAND, REQUIRED + ACTION):
             write_message(self.format_help() + "\n")
             commands = list(self._commands())
             example = "evaluate" if "evaluate" in commands else commands[0]
             message = f"name a command, as {self.prog} {example}"
+        elif message.startswith(REQUIRED):
+            first = message.removeprefix(REQUIRED).split(", ")[0]
+            needed = next(one for one in self._actions if argparse._get_action_name(one) == first)
+            message = f"{message} ({needed.metavar or first}: {needed.help})"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from evenrank.cli.everywhere import Everywhere
-from evenrank.cli.outputs import check_output
 from evenrank.cli.printing import Format, print_tables
 from evenrank.cli.streams import put, say
 from evenrank.cli.typed import Arg, command
@@ -42,7 +41,7 @@ def new(folder: Annotated[str, Arg("a new folder")]) -> int:
 
 
 @command("evenrank study check mystudy")
-def check(folder: Folder, *, store: Where = None, format: Format = "table") -> int:
+def check(folder: Folder, *, store: Where = None, format: Format = None) -> int:
     """Say what is wrong with a study, and list its conditions."""
     from evenrank.study.people import check_version
     from evenrank.study.tables import lists_table
@@ -84,7 +83,7 @@ def serve(folder: Folder, *, store: Where = None) -> int:
 
 
 @command("evenrank study status mystudy")
-def status(folder: Folder, *, store: Where = None, format: Format = "table") -> int:
+def status(folder: Folder, *, store: Where = None, format: Format = None) -> int:
     """Count participants, by how far they came and by condition."""
     from datetime import date
 
@@ -132,7 +131,7 @@ def analyse(
     folder: Folder,
     *,
     store: Where = None,
-    format: Format = "table",
+    format: Format = None,
     output: Annotated[str | None, Arg("write a page with figures as well: FILE.html", "FILE", "-o")] = None,
 ) -> int:
     """Tell whether opinions followed the lists."""
@@ -142,7 +141,6 @@ def analyse(
     settings = _settings(folder)
     if output is not None and not output.endswith((".html", ".htm")):
         raise ParameterError(f"{output}: the analysis is written as a page: name it FILE.html")
-    check_output(output)
     with _existing(settings, store) as opened:
         found = analyse_study(opened, [condition.name for condition in settings.conditions])
     tables = [
@@ -165,7 +163,8 @@ def simulate(
     everywhere: Everywhere,
     participants: Participants = None,
     through: Annotated[
-        Literal["answers", "browser"], Arg("answers (fast), or browser, the pages in a real one", "WAY")
+        Literal["answers", "browser"],
+        Arg("answers are fast, the browser is a real one that sees the pages", "WAY"),
     ] = "answers",
     store: Annotated[str | None, Arg(f"where they are kept (default: {SIMULATED})", "FILE|URL")] = None,
 ) -> int:
@@ -192,7 +191,7 @@ def simulate(
 
 @command("evenrank study power mystudy --participants 120")
 def power(
-    folder: Folder, *, everywhere: Everywhere, participants: Participants = None, format: Format = "table"
+    folder: Folder, *, everywhere: Everywhere, participants: Participants = None, format: Format = None
 ) -> int:
     """Tell how many participants a study needs. Studies of several sizes are simulated."""
     from evenrank.study.power import leanings_of, planned_power
@@ -265,7 +264,7 @@ def _opened(where: str) -> Any:
     return closing(store)
 
 
-def _print(tables: list[Table], format: str) -> None:
+def _print(tables: list[Table], format: str | None) -> None:
     if format == "tsv":
         tables = [table for table in tables if table.title.startswith("posterior")] or tables[-1:]
     print_tables(tables, format)

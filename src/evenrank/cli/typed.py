@@ -8,7 +8,8 @@ Parameters before ``*`` are arguments, those behind it options: ``from_`` is ``-
 ``int`` (a count, so it is above 0), ``float``, ``bool`` (an option without a value), a ``Literal``, or
 ``tuple[X, ...]`` of one of these, which may be given several times. A dataclass is a set of options that
 several commands share; ``Everywhere`` is what every command is told. What is not given has the default of
-the function.
+the function; an option without a default must be given. Options that name a file to write are called as in
+``outputs.OUTPUTS``, and are checked before the function is called.
 
 A module with one such function is a command; one with several has a subcommand for each.
 """
@@ -49,6 +50,7 @@ class Command(NamedTuple):
     function: Callable[..., int]
     examples: tuple[str, ...]
     reads_project: bool  # what is not given is taken from the project file
+    makes_folder: bool  # the folder of an output need not be there
 
     @property
     def name(self) -> str:
@@ -63,9 +65,11 @@ class Command(NamedTuple):
         return list(inspect.signature(self.function, eval_str=True).parameters.values())
 
 
-def command(*examples: str, reads_project: bool = False) -> Callable[[Callable[..., int]], Command]:
+def command(
+    *examples: str, reads_project: bool = False, makes_folder: bool = False
+) -> Callable[[Callable[..., int]], Command]:
     """Make a command of a function."""
-    return lambda function: Command(function, examples, reads_project)
+    return lambda function: Command(function, examples, reads_project, makes_folder)
 
 
 def add_module(commands: Commands, name: str, module: ModuleType) -> None:
@@ -107,15 +111,17 @@ def _add_option(parser: Parser, parameter: inspect.Parameter) -> None:
     kind, arg = _kind_of(parameter.annotation)
     default = parameter.default
     settings: dict[str, Any] = {"help": arg.help, "metavar": arg.form, "default": None}
-    if isinstance(default, (str, int, float)) and not isinstance(default, bool):
-        settings["help"] += f" (default: {default})"
     several = get_origin(kind) is tuple
     if several:
         kind = get_args(kind)[0]
     if get_origin(kind) is Literal:
         settings["choices"] = get_args(kind)
+        settings["metavar"] = arg.form or parameter.name.strip("_").upper()
+        settings["help"] += f": {', '.join(get_args(kind))}"
     elif kind is not bool:
         settings["type"] = option(arg.read or READERS.get(kind, str))
+    if isinstance(default, (str, int, float)) and not isinstance(default, bool):
+        settings["help"] += f" (default: {default})"
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         settings["metavar"] = arg.form or parameter.name.upper()
         if several:
@@ -129,6 +135,8 @@ def _add_option(parser: Parser, parameter: inspect.Parameter) -> None:
         settings |= {"action": "store_const", "const": True}
     elif several:
         settings["action"] = "append"
+    if default is inspect.Parameter.empty:
+        settings["required"] = True
     long = "--" + parameter.name.strip("_").replace("_", "-")
     parser.add_argument(*filter(None, (arg.short, long)), dest=parameter.name, **settings)
 
@@ -148,7 +156,10 @@ def _kind_of(annotation: Any) -> tuple[Any, Arg]:
 
 def _call(command: Command, arguments: argparse.Namespace) -> int:
     """Call the function of a command with what was given."""
+    from evenrank.cli.outputs import OUTPUTS, check_output
+
     given = {name: value for name, value in vars(arguments).items() if value is not None}
+    check_output(*map(given.get, OUTPUTS), makes_folder=command.makes_folder)
 
     def values_of(parameters: Iterable[inspect.Parameter]) -> dict[str, Any]:
         values = {}

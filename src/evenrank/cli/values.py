@@ -34,6 +34,13 @@ def number(text: str) -> float:
     return found
 
 
+def positive_number(text: str) -> float:
+    found = number(text)
+    if found <= 0:
+        raise argparse.ArgumentTypeError(f"must be a number > 0, got {text!r}")
+    return found
+
+
 def positive(text: str) -> int:
     """An integer above 0, in plain digits."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):

@@ -22,6 +22,15 @@ class Estimate(NamedTuple):
     population: int
     reason: str | None = None
 
+    def describe(self) -> str:
+        of_log = f"the {self.population:,} queries that were drawn from"
+        if self.reason is not None:
+            return f"the share of {of_log} that would be kept is undefined: {self.reason}"
+        return (
+            f"of {of_log}, {self.share:.1%} would be kept [{self.low:.1%}, {self.high:.1%}], by "
+            f"{self.drawn:,} decided ones and their weights"
+        )
+
 
 class _Stratum(NamedTuple):
     size: int  # queries of the log
