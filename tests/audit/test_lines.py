@@ -1,4 +1,4 @@
-"""What an audit prints: at most fourteen lines of eighty columns, and the name of all that is left out."""
+"""What an audit prints: every attribute, in lines of eighty columns, what is shown before what is not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ LABELS = {"favoured": MADE.sizes, "not shown": EVEN.relabelled(3).sizes, "too fe
 
 
 def checked(lines: list[str]) -> str:
-    assert len(lines) <= 14
     assert max(map(len, lines)) <= 80
     assert re.fullmatch(r"wrote .*summary\.json|  .*summary\.json", lines[-1])
     return " ".join(line.strip() for line in lines)
@@ -34,22 +33,42 @@ def named(labels: dict[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize("count", [1, 3, 7])
 @pytest.mark.parametrize("kind", ["favoured", "not shown", "too few"])
 @pytest.mark.parametrize("systems", [("bm25",), ("bm25", "dense")])
-def test_what_is_left_out_is_named_or_counted(
+def test_every_attribute_has_its_sentence_and_what_is_shown_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, kind: str, systems: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    attributes = {"size of the seller": named(MADE.sizes)}
-    attributes |= {f"attribute {n}": named(LABELS[kind]) for n in range(count)}
+    attributes = {f"attribute {n}": named(LABELS[kind]) for n in range(count)}
+    attributes |= {"size of the seller": named(MADE.sizes)}
     runs = [MADE.run.renamed(name) for name in systems]
     found = audited(Path(), runs, attributes, documents=MADE.sizes)
-    text = checked(found.lines())
     assert len(found.verdicts) == (count + 1) * len(systems)
-    told, _, rest = text.partition("summary.json has the rest: ")
-    more = re.search(r"and (\d+) more", rest)
-    missing = [one for one in attributes if one not in text]
-    assert len(missing) <= (int(more[1]) if more else 0)
-    assert "..." not in text
-    assert told.startswith("bm25, " if len(systems) > 1 else "size of the seller")
+    text = checked(found.lines())
+    several = len(systems) > 1
+    places = {
+        (one.system, one.attribute): text.find((f"{one.system}, " if several else "") + f"{one.attribute}: ")
+        for one in found.verdicts
+    }
+    assert min(places.values()) >= 0
+    order = {shown: [place for verdict, place in zip(found.verdicts, places.values(), strict=True)
+                     if verdict.shown is shown] for shown in (True, False)}  # fmt: skip
+    assert max(order[True]) < min(order[False], default=len(text))
+    for verdict in found.verdicts:
+        if kind == "not shown" and not verdict.shown:
+            least = min(verdict.groups, key=lambda group: group.difference)
+            own = text[places[verdict.system, verdict.attribute] :]
+            assert f"less than {points(least.shown_below)}%" in own
+    assert text.count("to try: ") == sum(verdict.advice is not None for verdict in found.verdicts)
+
+
+def test_it_says_where_a_group_loses_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    verdict, _, lines = told(Path(), MADE, MADE.sizes)
+    low = verdict.less[0]
+    text = checked(lines)
+    shares = [f"{points(share)}%" for share in (low.catalogue, low.candidates, low.share)]
+    assert f"{shares[0]} of the catalogue, {shares[1]} of what is found, {shares[2]} of the" in text
+    ordered = low.candidates - low.share > low.catalogue - low.candidates
+    assert ("the order" in text.partition("of what is found")[2].partition(". ")[0]) is ordered
 
 
 def numbers(text: str) -> list[str]:

@@ -83,7 +83,7 @@ class Audit:
         return self.summary.verdicts
 
     def lines(self) -> list[str]:
-        """What is printed: at most fourteen lines."""
+        """What is printed."""
         what = REPORT if self.reported else SUMMARY
         names = (str(self.folder), str(self.folder.with_name(LATEST))) if self.linked else ("", "")
         return audit_lines(self.summary, self.folder / what, previous=self.previous, renamed=names)

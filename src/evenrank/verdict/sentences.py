@@ -38,7 +38,7 @@ HELPS, HARDLY = (
 def describe(verdict: Verdict) -> str:
     """One sentence: who is favoured, with shares and interval, or that nobody is shown to be."""
     about = f"{verdict.attribute}{_unlabelled(verdict)}: "
-    if all(group.decision == TOO_FEW for group in verdict.groups):
+    if not verdict.decided:
         return about + _too_few(verdict)
     if not verdict.shown:
         least = lowest_tested(verdict)
@@ -58,7 +58,9 @@ def describe(verdict: Verdict) -> str:
 
 
 def describe_shortly(verdict: Verdict) -> str:
-    """The same on one line, for the second and further attributes of an audit."""
+    """The same in fewer words, for the second and further attributes of an audit."""
+    if not verdict.decided:
+        return describe(verdict)
     parts = []
     if verdict.less:
         low = verdict.less[0]
@@ -66,9 +68,13 @@ def describe_shortly(verdict: Verdict) -> str:
         ends = f"({_points(low.share_low, more)} to {_points(low.share_high, more)})"
         aimed = percent(low.target, more)
         parts.append(f"{low.value} gets {percent(low.share, more)} {ends} instead of {aimed}")
+        parts += _also(verdict.less[1:], "less than its target", "less than their targets")
     if verdict.favoured:
         parts.append(f"{verdict.favoured[0].value} is favoured, {_times(verdict, verdict.favoured[0])}")
-    return f"{verdict.attribute}: {'; '.join(parts)}" if parts else describe(verdict)
+    if not parts:
+        least = lowest_tested(verdict)
+        parts.append(f"no group is shown to be favoured ({least.value}: {describe_undecided(least)})")
+    return f"{verdict.attribute}: {'; '.join(parts)}"
 
 
 def describe_possible(group: GroupFinding) -> str:
@@ -102,10 +108,18 @@ def describe_undecided(group: GroupFinding) -> str:
     return f"{describe_possible(group)}, {describe_more_queries(group, shortly=True)}"
 
 
-def describe_unshown(verdict: Verdict) -> str:
-    """The same in brackets behind the attribute, for a list of those in which nothing is shown."""
-    least = lowest_tested(verdict)
-    return f"{verdict.attribute} ({least.value}: {describe_undecided(least)})"
+def describe_lost(verdict: Verdict) -> str:
+    """Where the lowest group loses its part: in what is found, or in the order; empty where none is lost."""
+    if not verdict.less or math.isnan(verdict.less[0].catalogue):
+        return ""
+    low = verdict.less[0]
+    found, ordered = low.catalogue - low.candidates, low.candidates - low.share
+    most = "which documents are found" if found > ordered else "the order of those that are found"
+    return (
+        f"{verdict.attribute} {low.value}: {percent(low.catalogue)} of the catalogue, "
+        f"{percent(low.candidates)} of what is found, {percent(low.share)} of the {_what(verdict)}; most is "
+        f"lost by {most}"
+    )
 
 
 def _others(verdict: Verdict) -> str:
@@ -146,18 +160,15 @@ def describe_small_groups(verdict: Verdict) -> str:
     if not small or len(small) == len(verdict.groups):
         return ""
     listed = ", ".join(f"{group.value} ({group.documents:,.0f})" for group in small)
-    return f"{verdict.attribute}: no verdict where not even a share of 0 would have been shown: {listed}."
+    what = "where not even a share of 0 would have been shown"
+    return f"{verdict.attribute}: no verdict on {listed}, {what}"
 
 
-def describe_worst(verdict: Verdict, *, shortly: bool = False) -> str:
+def describe_worst(verdict: Verdict) -> str:
     """The worst queries by their text; empty where no query gives a group less than its target."""
     group = (verdict.less or (verdict.lowest,))[0]
     if group is None or not verdict.worst:
         return ""
-    if shortly:
-        return f"worst for {group.value}: " + "; ".join(
-            _short(one.text or one.query) for one in verdict.worst
-        )
     shown = "; ".join(
         f"{_short(one.text or one.query)} ({percent(one.share)}"
         + (f", found {percent(one.candidates)}" if not math.isnan(one.candidates) else "")
@@ -200,15 +211,11 @@ def describe_advice(verdict: Verdict) -> str:
     )
 
 
-def describe_trial(verdict: Verdict, *, shortly: bool = False) -> str:
+def describe_trial(verdict: Verdict) -> str:
     """What the command below it gives and costs; empty where there is no advice."""
     advice = verdict.advice
     if advice is None:
         return ""
-    if shortly:
-        return (
-            f"to try: this gives {advice.group} {percent(advice.after)} instead of {percent(advice.before)}:"
-        )
     return (
         f"to try: this gives {advice.group} {percent(advice.after)} instead of {percent(advice.before)} "
         f"{_cost(advice, verdict.cutoff)}:"

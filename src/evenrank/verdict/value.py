@@ -157,6 +157,11 @@ class Verdict:
         """Whether any group is shown to get more or less than its target."""
         return bool(self.favoured or self.less)
 
+    @property
+    def decided(self) -> bool:
+        """Whether there was enough for a verdict on any group."""
+        return any(group.decision != TOO_FEW for group in self.groups)
+
     def _with(self, decision: str, sign: int) -> tuple[GroupFinding, ...]:
         found = [group for group in self.groups if group.decision == decision]
         return tuple(sorted(found, key=lambda group: sign * group.difference))
