@@ -7,11 +7,6 @@ in parts of a million. The runs are the published ones of
 TREC Deep Learning where they are at hand, else drawn. ``evenrank evaluate`` runs in a fresh process for each
 way, round after round, and the medians are compared with those of a file that holds nothing but the rows that
 are needed. All ways must print the same values, or nothing is reported. Memory is the peak of the process.
-
-    python benchmarks/counts_by_need.py --groups 3000000 --write
-
-measures groups that were derived from such counts instead, beside the same groups loaded whole, and writes
-that section of the page alone.
 """
 
 from __future__ import annotations
@@ -158,66 +153,13 @@ def measured_with(names: list[Path], options: list[str], first: str = "") -> Mea
     return Measured(seconds, used, peak / 1024, done.stdout, note)
 
 
-LOADS = "import evenrank.io.groups\nevenrank.io.groups.LOADED = 1 << 62\n"
-SECTION = "## Derived groups\n"
-
-
-def measure_groups(folder: Path, documents: int, names: list[Path], rounds: int) -> str:
-    """The section of the page about groups: read by need, and loaded whole."""
-    from evenrank.evidence.scan import derive_groups
-    from evenrank.io.counts_folder import read_counts_folder
-
-    counts, _ = make_counts(folder, documents, [])
-    derive_groups(counts, f"{folder}/groups/")
-    stored = read_counts_folder(folder / "groups", "groups")
-    measure = "GF(attr='side')@10"
-    options = ["--groups", f"side={folder}/groups", "-m", measure]
-    ways = {"read by need": "", "loaded whole": LOADS}
-    found: dict[str, list[Measured]] = {way: [] for way in ways}
-    measured_with(names, options)
-    for _ in range(rounds):
-        for way, first in ways.items():
-            found[way].append(measured_with(names, options, first))
-    if len({one.printed for several in found.values() for one in several}) != 1:
-        raise SystemExit("the ways do not print the same values")
-    lines = [
-        f"| {way} | {statistics.median(one.seconds for one in several):.2f} | "
-        f"{statistics.median(one.used for one in several):.2f} | {max(one.peak for one in several):.0f} | "
-        f"{several[-1].note} |"
-        for way, several in found.items()
-    ]
-    size = sum(part.bytes for part in stored.parts) / 1e6
-    return f"""{SECTION}
-Groups that were derived from the counts of {documents:,} documents, {stored.rows:,} of which are listed,
-in a folder of {size:,.0f} MB; {len(names)} runs with {measure}, the median of {rounds} fresh processes each.
-
-| groups | seconds | of the processor | peak MB | read |
-|---|---|---|---|---|
-{chr(10).join(lines)}
-"""
-
-
-def write_groups(text: str) -> None:
-    page = HERE / "counts_by_need.md"
-    page.write_text(page.read_text(encoding="utf-8").partition(SECTION)[0].rstrip() + "\n\n" + text, "utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=50_000_000)
     parser.add_argument("--queries", type=int, default=7000, help="of the large run")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--groups", type=int, metavar="DOCUMENTS", help="measure derived groups alone")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    if arguments.groups:
-        with tempfile.TemporaryDirectory(prefix="groups-by-need-") as name:
-            folder = Path(name)
-            section = measure_groups(folder, arguments.groups, runs(folder, PASSAGES), arguments.rounds)
-        print(section)
-        if arguments.write:
-            write_groups(section)
-        return
     from evenrank import read_run
 
     with tempfile.TemporaryDirectory(prefix="counts-by-need-") as name:
@@ -280,8 +222,7 @@ collection, in one process each:
     print(text)
     if arguments.write:
         page = HERE / "counts_by_need.md"
-        _, section, rest = page.read_text(encoding="utf-8").partition(SECTION)
-        page.write_text(f"{text}\n{section}{rest}" if section else text, encoding="utf-8")
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

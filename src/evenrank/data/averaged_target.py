@@ -154,7 +154,7 @@ def _relevant(parts: Sequence[Membership], qrels: Qrels, unknown: Sequence[str |
     for part, value in zip(parts, unknown, strict=True):
         at = part.rows_of(pairs)
         own = np.zeros((len(rows), len(part.attribute.values)))
-        own[at >= 0] = part.dense_at(at[at >= 0])
+        own[at >= 0] = part.shares.dense(at[at >= 0])
         if value is not None:
             own[own.sum(axis=1) == 0, part.attribute.values.index(value)] = 1.0
         tables.append(own)

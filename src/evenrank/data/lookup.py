@@ -24,7 +24,6 @@ from evenrank.ids import (
     places_among,
 )
 
-NO_HASHES: UInt64s = np.zeros(0, np.uint64)
 _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
 _MOST_BITS = 26  # of a key, to say where to look first: 256 MB

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from evenrank.arrays import (
     Array,
     Floats,
     Int64s,
-    UInt64s,
     check_lengths,
     in_order,
     lock,
@@ -24,7 +23,7 @@ from evenrank.arrays import (
 )
 from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute, attribute_of
 from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
-from evenrank.data.lookup import NO_HASHES, PairRows
+from evenrank.data.lookup import PairRows
 from evenrank.data.membership_rows import (
     OWN,
     even_labels,
@@ -244,30 +243,10 @@ class Membership(PairRows):
     def lists_as(self, other: Membership) -> bool:
         """Whether the other one lists the same documents, in the same rows."""
         return (
-            not other.by_need
-            and self.query_ids == other.query_ids
+            self.query_ids == other.query_ids
             and np.array_equal(self.query_codes, other.query_codes)
             and self.doc_ids.equals(other.doc_ids)
         )
-
-    by_need: ClassVar[bool] = False  # whether rows are read when somebody asks for their documents
-
-    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> Membership:
-        """Groups that list all documents with these hashes of their ids, and perhaps others; None is all. A
-        document has the same row in all of them."""
-        return self
-
-    def rows_of(self, pairs: Pairs) -> Int64s:
-        """The row of each pair, -1 for one that is not listed."""
-        return PairRows.rows_of(self.at_hand(pairs.doc_ids.hashes), pairs)
-
-    def shares_at(self, rows: Int64s) -> Sparse:
-        """(P, L): what rows that ``rows_of`` gave hold; a row of -1 is empty."""
-        return self.at_hand().shares.rows(rows)
-
-    def dense_at(self, rows: Int64s) -> Floats:
-        """The same, dense."""
-        return self.at_hand().shares.dense(rows)
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Shares (P, L) of the pairs."""
@@ -275,22 +254,21 @@ class Membership(PairRows):
 
     def gather_rows(self, rows: Int64s) -> Gathered:
         """The same for rows that are known already."""
-        own = self.at_hand()
         column: Column
-        if own._places is not None:
-            column = Labels(own._places[rows], own.shares.width)
-        elif own._table is None:
-            column = own.shares.rows(rows)
+        if self._places is not None:
+            column = Labels(self._places[rows], self.shares.width)
+        elif self._table is None:
+            column = self.shares.rows(rows)
         else:
-            column = rows_or_zero(own._table, rows)
+            column = rows_or_zero(self._table, rows)
         return Gathered({"": column}, rows >= 0)
 
     def entries(self, rows: Int64s) -> tuple[Int64s, Int64s, Floats | None]:
         """What the rows hold, value by value: which row, the value, the share; None where all are 1."""
-        own, listed = self.at_hand(), np.flatnonzero(rows >= 0)
-        if own._places is not None:
-            return listed, own._places[rows[listed]].astype(np.int64), None
-        found = own.shares.rows(rows[listed])
+        listed = np.flatnonzero(rows >= 0)
+        if self._places is not None:
+            return listed, self._places[rows[listed]].astype(np.int64), None
+        found = self.shares.rows(rows[listed])
         return np.repeat(listed, np.diff(found.offsets)), found.places, found.values
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:

@@ -94,7 +94,7 @@ class PooledMembership:
         rows = self.pool_rows if known_rows else self.membership.rows_of(pairs)
         if self.keys is None or self.starts is None:
             return self.membership.gather_rows(rows)
-        shares = self.membership.shares_at(rows)
+        shares = self.membership.shares.rows(rows)
         owners = np.repeat(pairs.query_codes, np.diff(shares.offsets)).astype(np.int64)
         owners = np.zeros_like(owners) if self.shared else owners
         wanted = owners * shares.width + shares.places

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evenrank.arrays import Array, Floats, Int64s, UInt64s, rows_or_zero
+from evenrank.arrays import Array, Floats, Int64s, rows_or_zero
 from evenrank.data.evidence_source import Column, DocumentSets, Gathered, Pairs, Sparse
 from evenrank.data.lexicon import Lexicon
-from evenrank.data.lookup import NO_HASHES, PairIndex
+from evenrank.data.lookup import PairIndex
 from evenrank.errors import DataError, ParameterError, counted, few
 from evenrank.ids import StringRows, as_strings, update_digest
 
@@ -110,7 +110,8 @@ class WordCounts:
 
     def __repr__(self) -> str:
         with_terms = "" if self.terms is None else ", by term"
-        *shares, some = self._shares()
+        there, count = self.counts > 0, max(1, len(self))  # (N, G)
+        shares, some = (there.sum(axis=0) / count).tolist(), there.any(axis=1).sum() / count
         groups = ", ".join(
             f"{g} in {share:.1%}" for g, share in zip(self.lexicon.groups, shares, strict=True)
         )
@@ -119,40 +120,10 @@ class WordCounts:
             f"{with_terms}: words of {groups}, of any group in {some:.1%} of the documents>"
         )
 
-    def _shares(self) -> list[float]:
-        """The share of the documents that have words of each group, and of any."""
-        there = self.counts > 0  # (N, G)
-        return [
-            *(there.sum(axis=0) / max(1, len(self))).tolist(),
-            there.any(axis=1).sum() / max(1, len(self)),
-        ]
-
-    def _repr_html_(self) -> str:
-        """For each group how many of its words were found, and in what share of the documents."""
-        from evenrank.tables import Table
-
-        *shares, some = self._shares()
-        found = self.counts.sum(axis=0).tolist()
-        rows = [
-            (group, len(self.lexicon.words(group)), words, f"{share:.1%}")
-            for group, words, share in zip(self.lexicon.groups, found, shares, strict=True)
-        ]
-        rows.append(("any group", len(self.lexicon), sum(found), f"{some:.1%}"))
-        head = ["group", "terms of the lexicon", "words found", "documents with such words"]
-        return Table.of(
-            head,
-            rows,
-            title=repr(self)[1:-1],
-            meaning=(
-                "How many words of each group the documents hold, and in what share of the documents"
-                " they stand."
-            ),
-        ).to_html()
-
     @property
     def has_terms(self) -> bool:
         """Whether the terms were counted one by one."""
-        return self.at_hand().terms is not None
+        return self.terms is not None
 
     def leading_groups(self, minimum: int) -> Int64s:
         """(N,): the group that a document has most words of; where two have as many, or where it has fewer
@@ -162,19 +133,11 @@ class WordCounts:
         places: Int64s = np.where(leads, self.counts.argmax(axis=1), len(self.lexicon.groups))
         return places
 
-    def leading_sizes(self, minimum: int) -> Int64s:
-        """(G + 1,): how many documents each group leads in, and in how many none does."""
-        return np.bincount(self.leading_groups(minimum), minlength=len(self.lexicon.groups) + 1)
-
     def shares_of_groups(self, minimum: int = 1) -> tuple[pa.LargeStringArray, Floats]:
         """The documents with ``minimum`` group words or more, and the share of each group: (N, G)."""
         total = self.counts.sum(axis=1)  # (N,)
         rows = np.flatnonzero(self.tokens >= max(1, minimum))
         return self.doc_ids.take(rows), self.counts[rows] / total[rows, None]
-
-    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> WordCounts:
-        """Counts that have all documents with these hashes of their ids, and perhaps others; None is all."""
-        return self
 
     @cached_property
     def _index(self) -> PairIndex:
@@ -209,14 +172,13 @@ class WordCounts:
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` and ``words.tokens`` (P,): all tokens, and those of any
         group; and, if counted, ``words.terms`` (P, terms)."""
-        own = self.at_hand(pairs.doc_ids.hashes)
-        rows = own._index.locate(None, pairs.doc_ids)
+        rows = self._index.locate(None, pairs.doc_ids)
         columns: dict[str, Column] = {
             name: rows_or_zero(values, rows).astype(float)
-            for name, values in (("counts", own.counts), ("length", own.lengths), ("tokens", own.tokens))
+            for name, values in (("counts", self.counts), ("length", self.lengths), ("tokens", self.tokens))
         }
-        if own.terms is not None:
-            columns["terms"] = own.terms.rows(rows)
+        if self.terms is not None:
+            columns["terms"] = self.terms.rows(rows)
         return Gathered(columns, rows >= 0)
 
     def gather_queries(self, query_ids: Sequence[str]) -> Mapping[str, Array]:

@@ -133,7 +133,7 @@ class Targets:
             )
         pairs = _pairs(documents)
         rows = groups.rows_of(pairs)
-        shares = groups.dense_at(rows)  # (N, V)
+        shares = groups.shares.dense(rows)  # (N, V)
         names = tuple(f"{groups.attribute.name} {value}" for value in groups.attribute.values)
         return cls(names, shares, np.asarray((rows >= 0) & shares.any(axis=1)), groups=True)
 

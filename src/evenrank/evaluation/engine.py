@@ -29,13 +29,13 @@ from evenrank.evaluation.rankings import evaluate_each, mean_over_rankings
 from evenrank.evaluation.spelling import spelling_notes
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
-from evenrank.evidence.foresight import foresee
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import IdPlaces
 from evenrank.inputs import Inputs
 from evenrank.inputs.coerce import check_needs
 from evenrank.inputs.missing import check_missing
 from evenrank.inputs.query_weights import weights_at
+from evenrank.io.by_need import WordsByNeed
 from evenrank.measures import Measure
 from evenrank.measures.base import Note
 from evenrank.scores import Scores, ScoresBlock
@@ -62,7 +62,13 @@ class PreparedEvidence:
         depth = deepest(settled)
         depth = depth if depth is None else depth + keep
         needs = frozenset().union(*(measure.needs for measure in settled))
-        foresee(sources, inputs.runs.values(), needs, depth)
+        words = sources.evidence.get("words")
+        if isinstance(words, WordsByNeed) and any(need.endswith(".words") for need in needs):
+            runs = inputs.runs.values()
+            listed = [one for run in runs for one in (run.runs if isinstance(run, RunSet) else (run,))]
+            listed = listed if depth is None else [one.head(depth) for one in listed]
+            others = (sources.background, sources.against)
+            words.read([*listed, *(one for one in others if isinstance(one, Run))])  # all runs in one pass
         lists = None
         if keep:
             queries = [query for run in inputs.runs.values() for query in run.query_ids]

@@ -23,7 +23,6 @@ from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
 from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
 from evenrank.inputs.query_weights import unweighted_note
-from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 from evenrank.measures import Direction, Measure
 from evenrank.measures.base import JUDGEMENTS
 from evenrank.measures.missing import counted_as
@@ -219,8 +218,8 @@ def common_notes(
     settled: Sequence[Measure],
     background: str | None,
 ) -> tuple[list[ScoresNote], list[ScoresNote]]:
-    """What holds for all runs: what evidence there is and what measures became, which comes first, and how it
-    was read, which comes last."""
+    """What holds for all runs: what evidence there is and what measures became, which comes first, and what
+    has no part in the values, which comes last."""
     needed = {need.partition(".")[2] for measure in settled for need in measure.needs}
     first: list[ScoresNote] = []
     intents, words, polarity = (sources.evidence.get(name) for name in ("intents", "words", "polarity"))
@@ -243,9 +242,7 @@ def common_notes(
         first += _polarity_notes(polarity, settled)
     first += [ScoresNote("computed", text) for text in settled_notes(asked, settled)]
     first += dict.fromkeys(_group_notes(sources, settled))
-    last = list(_reading_notes(sources, needed))
-    last += [ScoresNote("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
-    return first, last
+    return first, [ScoresNote("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
 
 
 def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[str]:
@@ -268,24 +265,6 @@ def _polarity_notes(polarity: Polarity, measures: Sequence[Measure]) -> Iterator
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in why.items())
         many = counted(why.total(), "query has", "queries have")
         yield ScoresNote("polarity", f"polarity: {many} no axis, so all their scores are 0: {reasons}")
-
-
-def _reading_notes(sources: Sources, needed: Collection[str]) -> Iterator[ScoresNote]:
-    """How much was read of counts and groups that are read by need, where a measure needs them."""
-    for name in sorted(set(needed) & set(sources.evidence)):
-        source = sources.evidence[name]
-        if not isinstance(source, (WordsByNeed, MembershipByNeed)):
-            continue
-        read = source.reading
-        what = f"groups of {source.attribute.name!r}" if isinstance(source, MembershipByNeed) else "words"
-        rows, size = read["rows read"], read["bytes read"]
-        if read["passes"] < 2:
-            text = f"{what}: {rows:,} of {read['rows']:,} rows were read for the documents of the runs, "
-            text += f"{size:,} of {read['bytes']:,} bytes"
-        else:  # which may have read the same rows, so that their number is no share of all
-            text = f"{what}: {rows:,} rows were read for the documents of the runs, {size:,} bytes, in "
-            text += f"{read['passes']:,} passes (all are {read['rows']:,} rows, {read['bytes']:,} bytes)"
-        yield ScoresNote("read", text)
 
 
 def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[ScoresNote]:

@@ -17,7 +17,6 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.data.words import WordCounts
 from evenrank.evidence.align import Sources
-from evenrank.io.by_need import MembershipByNeed, WordsByNeed
 
 
 def provenance(
@@ -58,12 +57,11 @@ def provenance(
 def _values(source: Evidence) -> dict[str, Any]:
     """What the groups are called: signed measures say first against second."""
     names: tuple[str, ...] = ()
-    if isinstance(source, (Membership, MembershipByNeed)):
+    if isinstance(source, Membership):
         names = source.attribute.values
-    elif isinstance(source, (WordCounts, WordsByNeed)):
+    elif isinstance(source, WordCounts):
         names = source.lexicon.groups
-    read = {"read": source.reading} if isinstance(source, (MembershipByNeed, WordsByNeed)) else {}
-    return {"values": list(names), **read} if names else {}
+    return {"values": list(names)} if names else {}
 
 
 def _background_facts(background: Run | DocumentSets | None) -> dict[str, Any] | None:

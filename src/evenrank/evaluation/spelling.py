@@ -14,7 +14,7 @@ from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import as_strings, offsets_of, take
 from evenrank.inputs import Inputs
-from evenrank.io.by_need import MembershipByNeed, WordsByNeed
+from evenrank.io.by_need import WordsByNeed
 from evenrank.measures import Measure
 from evenrank.scores.notes import ScoresNote
 
@@ -137,7 +137,7 @@ def _alike_documents(
     """For each evidence, the ranked ids without it and those of it that look the same."""
     ranked = _sample(run, depth)
     for name, source in sorted(evidence.items()):
-        if isinstance(source, (WordsByNeed, MembershipByNeed)):
+        if isinstance(source, WordsByNeed):
             continue  # its ids are not at hand
         ids = getattr(source, "doc_ids", None)
         if isinstance(ids, pa.LargeStringArray) and 0 < len(ids) <= MOST_IDS:

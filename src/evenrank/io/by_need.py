@@ -1,40 +1,48 @@
-"""Counts and groups that are opened, not loaded: rows are read when somebody asks for their documents."""
+"""Counts that are opened, not loaded: rows are read when somebody asks for their documents.
+
+A pass reads the ids of all rows, a group of rows at a time and several files at once, and the other columns
+only of groups that hold a document that somebody asked for.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from evenrank.arrays import Floats, Int64s, UInt64s
-from evenrank.data.attribute import Attribute
-from evenrank.data.evidence_source import Sparse
-from evenrank.data.lookup import NO_HASHES
-from evenrank.data.membership import Membership
+from evenrank.arrays import Bools, UInt64s
+from evenrank.data.evidence_source import Gathered, Pairs
+from evenrank.data.run import Run
 from evenrank.data.words import WordCounts
 from evenrank.errors import counted
+from evenrank.ids import as_strings, hash_strings
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.counts import StoredCounts, counts_of_table, plain_columns, sound_counts
-from evenrank.io.derived_groups import DerivedGroups
-from evenrank.io.rows_by_need import RowsByNeed
+from evenrank.io.counts import ID, StoredCounts, counts_file, counts_of_table, sound_counts
+
+_WORKERS = 4  # at most
+_LARGEST_SIEVE = 26  # bits of a hash: 64 MB
+_reading = threading.Lock()  # one thread reads and the others wait: they may want the same rows
 
 
 class WordsByNeed(WordCounts):
     """What ``WordCounts`` is, of counts that are too many to load.
 
-    ``at_hand`` reads the rows of the documents that it is asked about and keeps them; ``leading_sizes`` reads
-    all rows and keeps none. Whoever looks at all documents (``doc_ids``, ``counts``, a background that is the
-    whole collection) loads them all.
+    ``gather`` reads the rows of the documents that it is asked about and keeps them. Whoever looks at all
+    documents (``doc_ids``, ``counts``, a background that is the whole collection) loads them all.
     """
 
     _stored: StoredCounts
-    _rows: RowsByNeed
-    _built: WordCounts  # of the rows that are known
-    _sizes: dict[int, Int64s]
+    _asked: UInt64s  # hashes of the ids that were looked for, sorted
+    _rows: pa.Table  # with these hashes
+    _known: WordCounts  # the same
 
     def __init__(self, stored: StoredCounts) -> None:
         self.__dict__.update(  # the fields of a frozen class
@@ -42,17 +50,16 @@ class WordsByNeed(WordCounts):
             tokenizer=stored.tokenizer,
             source=stored.source,
             _stored=stored,
-            _rows=RowsByNeed(stored.files, stored.schema, stored.rows, sound_counts),
-            _sizes={},
+            _asked=np.zeros(0, np.uint64),
+            _rows=stored.schema.empty_table(),
         )
-        self.__dict__["_built"] = self._counts(stored.schema.empty_table())
+        self.__dict__["_known"] = self._counts(self._rows)
 
     def __getattr__(self, name: str) -> Any:
         """The fields that are not there until somebody looks at all documents, which load in their order."""
         if name not in ("doc_ids", "lengths", "counts", "terms", "tokens"):
             raise AttributeError(name)
-        whole = self._counts(pa.concat_tables(list(self._rows.pieces())))
-        self.__dict__.update(vars(whole))
+        self.__dict__.update(vars(self._stored.load()))
         return self.__dict__[name]
 
     @cached_property
@@ -67,7 +74,7 @@ class WordsByNeed(WordCounts):
         return digest.hexdigest()
 
     def __len__(self) -> int:
-        return self._rows.rows
+        return self._stored.rows
 
     def __repr__(self) -> str:
         return (
@@ -75,115 +82,67 @@ class WordsByNeed(WordCounts):
             f"read from {self._stored.path} by need>"
         )
 
-    def _repr_html_(self) -> str:
-        from evenrank.text import escape_html
-
-        return f"<p>{escape_html(repr(self))}</p>"
-
     @property
-    def reading(self) -> dict[str, int]:
-        """What was read so far."""
-        return self._rows.reading
+    def has_terms(self) -> bool:
+        return self._stored.has_terms
 
-    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> WordCounts:
-        known = self._rows.known(hashes)
-        built = self._built
-        if len(known) != len(built):
-            self.__dict__["_built"] = built = self._counts(known)
-        return built
+    def read(self, runs: Iterable[Run]) -> None:
+        """Read by one pass the rows of all documents that these runs list."""
+        self._of(np.concatenate([run.doc_hashes for run in runs]))
 
-    def leading_sizes(self, minimum: int) -> Int64s:
-        """Of all documents, by one pass over their counts, which is made once."""
-        if minimum not in self._sizes:
-            # weighted counts are made of terms
-            columns = plain_columns(self.lexicon) if self.lexicon.weights is None else None
-            parts = [self._counts(table).leading_sizes(minimum) for table in self._rows.pieces(columns)]
-            self._rows.passes += 1
-            self._sizes[minimum] = np.sum([np.zeros(len(self.lexicon.groups) + 1, np.int64), *parts], axis=0)
-        return self._sizes[minimum]
+    def gather(self, pairs: Pairs) -> Gathered:
+        if "doc_ids" in vars(self):  # all are loaded
+            return super().gather(pairs)
+        return self._of(pairs.doc_ids.hashes).gather(pairs)
+
+    def _of(self, hashes: UInt64s) -> WordCounts:
+        """The documents that have been asked for, these among them.
+
+        Ids are asked for by their hashes: one row more than was meant does no harm.
+        """
+        wanted = np.sort(hashes)  # ``np.unique`` takes ten times as long
+        wanted = wanted[np.diff(wanted, prepend=wanted[:1] - np.uint64(1)) != 0]
+        with _reading:
+            new = wanted[~_among(wanted, self._asked)]
+            if len(new):
+                rows = pa.concat_tables([self._rows, *self._find(new)])
+                asked = np.sort(np.concatenate([self._asked, new]))
+                self.__dict__.update(_asked=asked, _rows=rows, _known=self._counts(rows))
+            return self._known
 
     def _counts(self, table: pa.Table) -> WordCounts:
-        with sound_counts(self._stored.path):
-            return counts_of_table(table, self.lexicon, self.tokenizer, self.source)
+        return counts_of_table(table, self.lexicon, self.tokenizer, self.source)
+
+    def _find(self, hashes: UInt64s) -> Iterator[pa.Table]:
+        """The rows with these hashes, which are sorted and distinct."""
+        # most rows that nobody wants do not pass the sieve, and need not be looked for
+        bits = min(_LARGEST_SIEVE, max(10, (8 * len(hashes)).bit_length()))
+        shift = np.uint64(64 - bits)
+        sieve = np.zeros(1 << bits, dtype=bool)
+        sieve[hashes >> shift] = True
+        schema = self._stored.schema
+
+        def find(path: Path) -> list[pa.Table]:
+            found = []
+            with sound_counts(path), counts_file(path) as file:
+                for group in range(file.num_row_groups):
+                    ids = file.read_row_group(group, [ID], use_threads=False).column(0)
+                    own = hash_strings(as_strings(ids))
+                    rows = np.flatnonzero(sieve[own >> shift])
+                    rows = rows[_among(own[rows], hashes)]
+                    if len(rows):
+                        whole = file.read_row_group(group, schema.names, use_threads=False)
+                        found.append(whole.take(pa.array(rows)).combine_chunks().cast(schema))
+            return found
+
+        with ThreadPoolExecutor(min(_WORKERS, os.cpu_count() or 1), thread_name_prefix="rows") as pool:
+            for tables in pool.map(find, self._stored.files):
+                yield from tables
 
 
-class GroupRows(Protocol):
-    """Where the rows of groups come from; of all documents it knows how many each group has."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def reading(self) -> dict[str, int]: ...
-    def known(self, hashes: UInt64s | None) -> DerivedGroups: ...
-    def sizes(self) -> Floats: ...
-    def fingerprint(self) -> str: ...
-
-
-class MembershipByNeed(Membership):
-    """What ``Membership`` is, of more documents than should be loaded.
-
-    ``at_hand`` reads the rows of the documents that it is asked about and keeps them. Whoever looks at all
-    documents (``doc_ids``, ``shares``) loads them all; how many each group has is known without that. Rows
-    keep their numbers whatever is read after them.
-    """
-
-    by_need = True
-    rows: GroupRows
-
-    def __new__(cls, *fields: Any, **named: Any) -> Any:
-        # ``dataclasses.replace`` makes a new object from all fields: these have been loaded then
-        return Membership(*fields, **named)
-
-    @classmethod
-    def of(cls, rows: GroupRows, attribute: Attribute, multilabel: bool = False) -> MembershipByNeed:
-        made: MembershipByNeed = object.__new__(cls)
-        made.__dict__.update(  # the fields of a frozen class
-            attribute=attribute, query_ids=None, multilabel=multilabel, source=rows.name, rows=rows
-        )  # fmt: skip
-        return made
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a copy is made of what was read, not by ``__new__``
-        return MembershipByNeed.of, (self.rows, self.attribute, self.multilabel)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("doc_ids", "query_codes", "shares"):
-            raise AttributeError(name)
-        return getattr(self.at_hand(None), name)
-
-    def __len__(self) -> int:
-        return self.reading["rows"]
-
-    @property
-    def reading(self) -> dict[str, int]:
-        """What was read so far."""
-        return self.rows.reading
-
-    @cached_property
-    def _sizes(self) -> Floats:
-        return self.rows.sizes()
-
-    @cached_property
-    def fingerprint(self) -> str:
-        attribute = self.attribute
-        target = dict(attribute.target) if isinstance(attribute.target, Mapping) else attribute.target
-        about = repr((attribute.name, attribute.values, attribute.ordinal, target))
-        return hashlib.sha256(f"{about} {self.rows.fingerprint()}".encode()).hexdigest()
-
-    def with_target(self, target: Any) -> Membership:
-        """The same documents with another target; what one of them reads the other need not."""
-        return self.of(self.rows, self.attribute.with_target(target), self.multilabel)
-
-    def lists_as(self, other: Membership) -> bool:
-        return isinstance(other, MembershipByNeed) and self.rows is other.rows
-
-    def at_hand(self, hashes: UInt64s | None = NO_HASHES) -> Membership:
-        found = self.rows.known(hashes)  # new rows come last, so that those before keep their numbers
-        built: Membership | None = self.__dict__.get("_built")
-        if built is None or len(built) != len(found.ids):
-            shares = Sparse.of_dense(found.shares)
-            codes = np.zeros(len(found.ids), np.int64)
-            built = Membership(
-                self.attribute, found.ids, None, codes, shares, self.multilabel, source=self.source
-            )
-            self.__dict__["_built"] = built
-        return built
+def _among(hashes: UInt64s, known: UInt64s) -> Bools:
+    """Which of the hashes are among those known, which are sorted."""
+    if not len(known):
+        return np.zeros(len(hashes), dtype=bool)
+    found: Bools = known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
+    return found

@@ -106,7 +106,6 @@ class CountsWriter:
     speed, so that equal counts give equal bytes."""
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
-        self.rows = 0
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
         # dictionaries and statistics cost time and gain nothing: ids are distinct, and all rows are read
@@ -123,7 +122,6 @@ class CountsWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         self._held.append(batch)
         self._held_rows += len(batch)
-        self.rows += len(batch)
         if self._held_rows >= ROW_GROUP:
             self._flush()
 
@@ -205,8 +203,7 @@ def read_counts(
         from evenrank.io.by_need import WordsByNeed
 
         return WordsByNeed(stored)
-    with sound_counts(stored.path), counts_file(stored.path) as file:
-        return counts_of_table(file.read(), stored.lexicon, stored.tokenizer, stored.source)
+    return stored.load()
 
 
 class StoredCounts(NamedTuple):
@@ -224,6 +221,14 @@ class StoredCounts(NamedTuple):
     @property
     def source(self) -> str | None:
         return self.provenance.get("name")
+
+    def load(self) -> WordCounts:
+        """All rows in their order."""
+        tables = []
+        for path in self.files:
+            with sound_counts(path), counts_file(path) as file:
+                tables.append(file.read().cast(self.schema))
+        return counts_of_table(pa.concat_tables(tables), self.lexicon, self.tokenizer, self.source)
 
     @property
     def has_terms(self) -> bool:
@@ -303,11 +308,6 @@ def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
         with sound_counts(path), counts_file(path) as file:
             for batch in file.iter_batches(ROW_GROUP, columns=[ID]):
                 yield batch.column(0).cast(pa.large_string())
-
-
-def plain_columns(lexicon: Lexicon) -> list[str]:
-    """The columns of counts without those of terms."""
-    return [ID, _LENGTH, *lexicon.groups]
 
 
 def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.evidence.foresight import document_hashes
 from evenrank.inputs import Inputs
 from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
 from evenrank.verdict.words import words_attribute
@@ -73,12 +70,7 @@ def _why_not(membership: Membership) -> str:
 
 
 def _of_words(inputs: Inputs) -> tuple[Membership, ...]:
-    if inputs.words is None:
-        return ()
-    listed = list(document_hashes(inputs.runs.values()))
-    ranked = np.concatenate(listed) if listed else np.zeros(0, np.uint64)
-    inputs.words.at_hand(ranked)  # all that are wanted are read at once
-    return (words_attribute(inputs.words),)
+    return () if inputs.words is None else (words_attribute(inputs.words),)
 
 
 def _names(inputs: Inputs) -> set[str]:

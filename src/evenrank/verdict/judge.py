@@ -228,7 +228,7 @@ def _values(block: Any) -> Floats:
 def _sizes_in(membership: Membership, run: Run) -> Floats:
     """(L,): how many different documents of each value the lists hold."""
     rows = np.unique(membership.rows_of(pairs_of(run)))
-    found = membership.shares_at(rows[rows >= 0])
+    found = membership.shares.rows(rows[rows >= 0])
     sizes: Floats = np.bincount(found.places, weights=found.values, minlength=found.width).astype(np.float64)
     return sizes
 

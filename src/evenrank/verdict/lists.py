@@ -63,7 +63,7 @@ class LabelledLists:
         among = np.arange(len(query)) - np.searchsorted(query, query)
         weights = np.zeros(max(cutoff, int(places.max(initial=0)) + 1))
         weights[:cutoff] = attention.weights(cutoff)
-        member, mass = _normal(membership.dense_at(rows[here]))
+        member, mass = _normal(membership.shares.dense(rows[here]))
         hashes = pairs.doc_ids.hashes[here]
         return cls(membership, query, rows[here], hashes, member, mass, weights[places], weights[among])
 
@@ -80,7 +80,7 @@ class LabelledLists:
         candidates = target == CANDIDATES
         if candidates or not catalogue:
             rows, first = np.unique(self.row, return_index=True)
-            hashes, shares = self.hashes[first], self.membership.dense_at(rows)
+            hashes, shares = self.hashes[first], self.membership.shares.dense(rows)
         else:
             rows = np.arange(len(self.membership))
             hashes, shares = hash_strings(self.membership.doc_ids), self.membership.shares.dense(rows)

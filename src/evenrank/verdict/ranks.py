@@ -49,7 +49,7 @@ def rank_shares(inputs: Inputs, system: str, cutoff: int) -> tuple[RankShares, .
     for one in group_attributes(inputs):
         rows = one.rows_of(pairs)
         there = rows >= 0
-        members = one.dense_at(rows[there])  # (P, L)
+        members = one.shares.dense(rows[there])  # (P, L)
         members = members / np.maximum(members.sum(axis=1, keepdims=True), 1e-12)
         depth = int(first.lengths.max(initial=0))
         sums = np.zeros((depth, members.shape[1]))

@@ -27,8 +27,11 @@ def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str
     """
     from evenrank.io.documents import DocumentsFile
 
-    attributes = [one for one in group_attributes(inputs) if one.unit is None and one.query_ids is None]
-    attributes = [one for one in attributes if not (one.by_need or one.multilabel)]
+    attributes = [
+        one
+        for one in group_attributes(inputs)
+        if one.unit is None and one.query_ids is None and not one.multilabel
+    ]
     own = {given.name: given for given in files if given.path not in (DOCUMENTS, WORDS)}
     tables: list[tuple[str, list[Membership], Iterator[tuple[str, Pairs, Int64s]]]] = []
     rest = [one for one in attributes if one.attribute.name not in own]
@@ -80,7 +83,7 @@ def _units(membership: Membership, pairs: Pairs, codes: Int64s) -> int:
     """How many units the codes are of, where each has one label, and each label a unit of several documents;
     else 0."""
     rows = membership.rows_of(pairs)
-    codes, shares = codes[rows >= 0], membership.shares_at(rows[rows >= 0])
+    codes, shares = codes[rows >= 0], membership.shares.rows(rows[rows >= 0])
     if len(shares.places) != len(codes):
         return 0  # shares of several values
     units, sizes = np.unique(codes, return_counts=True)

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from evenrank.arrays import integers
 from evenrank.data.attribute import Attribute, attribute_of
+from evenrank.data.evidence_source import Sparse
 from evenrank.data.membership import SPLITS, Membership
 from evenrank.data.membership_rows import OWN, even_labels, spread_evenly
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, Problem
 from evenrank.ids import as_strings, take
-from evenrank.io.by_need import MembershipByNeed
 from evenrank.io.column_names import listed
 from evenrank.io.derived_groups import StoredGroups, stored_groups
 from evenrank.io.groups.bins import checked_bins, refuse_quantities
@@ -31,7 +31,6 @@ from evenrank.io.source import Source, as_source, check_format, format_names, gu
 from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import the_table
 
-LOADED = 1 << 17  # rows of derived groups: so many take 54 MB, and all of them are at hand
 GROUP_SUFFIXES = {".gmemb": "gmemb"}
 
 _NO_VALUE = "is not a value of"
@@ -100,8 +99,8 @@ def read_groups(
     stored = None if path is None else stored_groups(path)
     if stored is not None:
         of_tables = {"column": column, "columns": asked.own_columns, "bins": bins}
-        _refuse(name, of_labels | of_tables, f"{stored.path} has shares")
-        found = _of_derived(stored, asked, ordinal, target, split)
+        _refuse(name, of_labels | of_tables, f"{path} has shares")
+        found = _of_derived(stored, asked, ordinal, target, str(path))
         return found if owners is None else replace(found, unit=owners)
     table, values = _table(source, file, format, asked)
     entries = table_entries(table, replace(asked, values=values))
@@ -152,20 +151,20 @@ def _units(
         raise DataError(str(error).replace("for the value", f"for unit={unit}")) from None
 
 
-def _of_derived(stored: StoredGroups, asked: Asked, ordinal: bool, target: Any, split: str) -> Membership:
-    if asked.values is not None and sorted(asked.values) != sorted(stored.groups):
+def _of_derived(stored: StoredGroups, asked: Asked, ordinal: bool, target: Any, source: str) -> Membership:
+    values = tuple(asked.values or stored.groups)
+    if sorted(values) != sorted(stored.groups):
         raise ParameterError(
             f"attribute {asked.name!r}: values must be the groups that were derived, "
-            f"{listed(stored.groups)}, in any order; got {listed(asked.values)}"
+            f"{listed(stored.groups)}, in any order; got {listed(values)}"
         )
-    stored = stored.in_order(asked.values or stored.groups)
-    attribute = Attribute(asked.name, stored.groups, ordinal, stored.target if target is None else target)
-    if stored.rows > LOADED:
-        return MembershipByNeed.of(stored, attribute, asked.multilabel)
-    found = stored.known(None)
-    return Membership.from_matrix(
-        attribute, found.ids, found.shares, multilabel=asked.multilabel, split=split, source=str(stored.path)
-    )
+    order = [stored.groups.index(value) for value in values]
+    aim = tuple(stored.target[place] for place in order) if target is None else target
+    ids, shares = stored.documents
+    return Membership(
+        Attribute(asked.name, values, ordinal, aim), ids, None, np.zeros(len(ids), np.int64),
+        Sparse.of_dense(shares[:, order]), asked.multilabel, source=source,
+    )  # fmt: skip
 
 
 def _table(

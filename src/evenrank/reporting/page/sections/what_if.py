@@ -109,5 +109,5 @@ def _share(value: float) -> str:
 def _groups(membership: Membership, query: str, documents: list[str]) -> Mapping[str, int]:
     """The group that a document belongs to most; -1 where it has none."""
     rows = membership.rows_of(Pairs.of_documents(as_strings(documents), query))
-    members = membership.dense_at(rows)
+    members = membership.shares.dense(rows)
     return {d: int(members[n].argmax()) if rows[n] >= 0 else -1 for n, d in enumerate(documents)}
