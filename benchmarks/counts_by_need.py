@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import statistics
 import subprocess
 import sys
@@ -127,30 +126,19 @@ class Measured(NamedTuple):
     used: float  # of the processor, by all threads
     peak: float  # MB
     printed: str
-    note: str
 
 
 def measured(words: Path, names: list[Path], measures: list[str], background: bool = True) -> Measured:
-    options = ["--words", str(words), "-m", ",".join(measures)]
+    """One ``evaluate`` in a process of its own."""
+    options = ["--words", str(words), "-m", ",".join(measures), "--format", "tsv"]
     options += ["--background", str(names[0])] if background else []
-    return measured_with(names, options)
-
-
-def measured_with(names: list[Path], options: list[str], first: str = "") -> Measured:
-    """One ``evaluate`` in a process of its own; ``first`` is code that runs before it."""
-    command = [sys.executable, "-c", first + MEASURED, "evaluate", *map(str, names), *options]
-    command += ["--format", "tsv"]
+    command = [sys.executable, "-c", MEASURED, "evaluate", *map(str, names), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
     line = next(line for line in done.stderr.split("\n") if line.startswith("MEASURED"))
     seconds, used, peak = map(float, line.split()[1:])
-    found = re.search(
-        r"([\d,]+)(?: of [\d,]+)? rows were read.*?([\d,]+)(?: of [\d,]+)? bytes",
-        " ".join(done.stderr.split()),
-    )
-    note = "all rows" if found is None else f"{found[1]} rows, {int(found[2].replace(',', '')) / 1e6:,.0f} MB"
-    return Measured(seconds, used, peak / 1024, done.stdout, note)
+    return Measured(seconds, used, peak / 1024, done.stdout)
 
 
 def main() -> None:
@@ -186,7 +174,7 @@ def main() -> None:
         used = {way: statistics.median(one.used for one in several) for way, several in found.items()}
         lines = [
             f"| {way} | {seconds[way]:.2f} | {seconds[way] / seconds[base]:.2f} | {used[way]:.2f} | "
-            f"{used[way] / used[base]:.2f} | {max(one.peak for one in several):.0f} | {several[-1].note} |"
+            f"{used[way] / used[base]:.2f} | {max(one.peak for one in several):.0f} |"
             for way, several in found.items()
         ]
         print("\n".join(lines), flush=True)
@@ -194,7 +182,7 @@ def main() -> None:
         large = []
         for measure in ("FaiRR@10", "FaiRR@1000"):
             one = measured(counts, [run], [measure], background=False)
-            large.append(f"| {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} | {one.note} |")
+            large.append(f"| {measure} | {one.seconds:.1f} | {one.used:.1f} | {one.peak:.0f} |")
             print(large[-1], flush=True)
     text = f"""# Reading counts by need
 
@@ -208,15 +196,15 @@ Seconds are the median of {arguments.rounds} fresh processes, in turn, on a mach
 the processor are those of all threads. "From the disk" is one process after the system was asked to forget
 the files.
 
-| counts | seconds | times the first | of the processor | times the first | peak MB | read |
-|---|---|---|---|---|---|---|
+| counts | seconds | times the first | of the processor | times the first | peak MB |
+|---|---|---|---|---|---|
 {chr(10).join(lines)}
 
 One run of {arguments.queries:,} queries x 1,000 documents, which are drawn from the whole
 collection, in one process each:
 
-| measure | seconds | of the processor | peak MB | read |
-|---|---|---|---|---|
+| measure | seconds | of the processor | peak MB |
+|---|---|---|---|
 {chr(10).join(large)}
 """
     print(text)
