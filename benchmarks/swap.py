@@ -57,7 +57,11 @@ def pairs() -> dict[str, str]:
     from evenrank.counterfactuals.swap import make_swapper
 
     entries = make_swapper(tagger="rules").pairing.entries
-    return {old[0]: entry.new[0] for old, entry in entries.items() if not entry.context}
+    return {
+        old[0]: entry.new[0]
+        for old, entry in entries.items()
+        if not entry.before_noun and not entry.before_name
+    }
 
 
 def regular_expression(table: dict[str, str]) -> Callable[[str], str]:

@@ -99,7 +99,6 @@ def test_groups_of_a_lexicon_of_ones_own() -> None:
     [
         ({"share": 0}, r"share.*\b0$"),
         ({"share": 1.5}, "share.*1.5"),
-        ({"share": True}, "share.*True"),
         ({"from_group": "old"}, "'gender-en'.*'old'.*female, male"),
     ],
 )

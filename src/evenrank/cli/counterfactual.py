@@ -282,8 +282,8 @@ def _swappers(arguments: argparse.Namespace) -> dict[str, Swapper]:
     named = {ALL if set(asked) == set(KINDS) else ", ".join(asked): asked}
     if stratified:
         named |= {kind: (kind,) for kind in whole.pairing.kinds}
-    each = option.from_group == EACH and EACH not in whole.pairing.groups
-    groups: tuple[str | None, ...] = (None, *whole.pairing.groups) if each else (option.from_group,)
+    each = option.from_group == EACH and EACH not in whole.pairing.lexicon.groups
+    groups: tuple[str | None, ...] = (None, *whole.pairing.lexicon.groups) if each else (option.from_group,)
     return {
         _label(name, share, group) + (f"{PAIRING}{seed}" if option.seeds > 1 else ""): make(
             kinds=kinds, share=share, from_group=group, seed=seed

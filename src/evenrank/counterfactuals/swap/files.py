@@ -6,9 +6,10 @@ The collection map of ``io/collections.py`` gives pieces to workers; each piece 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,25 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally
-from evenrank.counterfactuals.swap.lines import (
-    SCHEMAS,
-    JsonBlock,
-    Piece,
-    json_blocks,
-    swapped_documents,
-    swapped_json,
-    swapped_tsv,
-)
+from evenrank.counterfactuals.swap.lines import Piece, swapped_documents, swapped_json, swapped_tsv
 from evenrank.counterfactuals.swap.pairing import KINDS
-from evenrank.counterfactuals.swap.resolve import model_name
 from evenrank.counterfactuals.swap.swapper import Swapper, make_swapper
+from evenrank.counterfactuals.swap.tagger import model_name
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError, ParameterError
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
 from evenrank.io.collections import (
     Collection,
     FinishedPart,
-    Partition,
     Progress,
     Record,
     batches_of,
@@ -55,6 +47,7 @@ from evenrank.io.part_folder import PartFolder, part_path
 from evenrank.io.reading import SCHEMA, Reading
 from evenrank.io.source import guess_format, is_packed
 
+OUTPUTS = ("tsv", "jsonl", "parquet")
 _TAGGED_BLOCK = 1 << 20  # spaCy takes long: smaller pieces keep all cores busy
 _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are done before it has started
 
@@ -63,14 +56,14 @@ _WORTH = {"rules": 16, "spacy": 2}  # pieces for each further process: fewer are
 class SwapSummary:
     """What a swap did. ``found`` pieces were there from an earlier run and were not swapped again."""
 
+    tagger: str
+    exceptions: Mapping[str, str]  # terms that do not come back
     documents: int = 0
     changed: int = 0  # documents with a word swapped
     pieces: int = 0
+    found: int = 0
     bytes_read: int = 0
     tally: Tally = field(default_factory=Counter)
-    tagger: str = "rules"
-    exceptions: Mapping[str, str] = field(default_factory=dict)  # terms that do not come back
-    found: int = 0
     source: Mapping[str, Any] = field(default_factory=dict)  # its name, and the hash of all that was read
     seconds: float = 0.0
 
@@ -81,10 +74,8 @@ class SwapSummary:
         self.documents += record["documents"]
         self.changed += record["changed"]
         self.tally.update({(old, new, kind): count for old, new, kind, count in record["tally"]})
-        if part.found:
-            self.found += record["pieces"]
-        else:
-            self.bytes_read += record["bytes read"]
+        self.found += record["pieces"] if part.found else 0
+        self.bytes_read += 0 if part.found else record["bytes read"]
 
     @property
     def words(self) -> int:
@@ -153,31 +144,25 @@ def swap_file(
     """
     begin = time.monotonic()
     target, kind = target_of(output), guess_format(Path(output))
-    if kind not in SCHEMAS or Path(output).suffix in (".gz", ".zst"):
-        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in SCHEMAS)}")
+    if kind not in OUTPUTS or Path(output).suffix in (".gz", ".zst"):
+        raise ParameterError(f"{output}: the output ends in {', '.join('.' + name for name in OUTPUTS)}")
     for read in (source, lexicon):
         check_not_read(target, output, read)
     workers = workers_of(threads)
     swapper = make_swapper(lexicon, **swapping)
-    size = (_TAGGED_BLOCK if swapper.tagger == "spacy" else PIECE) if block_bytes is None else block_bytes
-    if size < 1:
-        raise ParameterError(f"block_bytes must be at least 1, got {size}")
-    collection: Collection | None = None
-    documents: Iterator[Any] = iter(())
-    if on is None and not is_in_files(source):
+    tagger = model_name() if swapper.tagger == "spacy" else swapper.tagger
+    size = block_bytes or (_TAGGED_BLOCK if swapper.tagger == "spacy" else PIECE)
+    collection = None if on is None and not is_in_files(source) else collection_of(source, format)
+    if collection is None:
         name, documents = open_documents(source, format, columns)
     else:
-        collection = collection_of(source, format)
         name = collection.name
     lines = collection is not None and _are_lines(collection, kind, columns)
-    partition_bytes = size if partition_bytes is None else partition_bytes
-    by = model_name() if swapper.tagger == "spacy" else swapper.tagger
     settings = {
         "source name": name,
         "pairs": [[*old, "->", *entry] for old, entry in swapper.pairing.entries.items()],
-        "tagger": by,
+        "tagger": tagger,
         "output": kind,
-        "parts": SCHEMAS[kind].names,
         "lines": lines,
         "format": format,
         "block": size,
@@ -186,20 +171,30 @@ def swap_file(
     }
     folder = PartFolder(target, settings, resume=resume and collection is not None)
     work = SwapWork(swapper, kind, name, lines, None if columns is None else dict(columns), size, folder.key)
-    summary = SwapSummary(tagger=by, exceptions=swapper.pairing.exceptions())
+    summary = SwapSummary(tagger, swapper.pairing.exceptions())
     with folder.until_done(keep_sound=collection is not None and collection.many):
         if collection is None:
             done = _swapped_stream(work, documents, folder, progress)
         else:
-            total = sum(file.size for file in collection.files)
-            processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
-            tasks = planned(collection, work, folder, "arrow", partition_bytes)
-            done = _swapped_files(on, processes, work, tasks, progress)
-        with closing(done):
-            _join(done, work, collection, folder.growing, summary)
+            done = _swapped_files(work, collection, folder, workers, on, partition_bytes or size, progress)
+        with closing(done), growing_file(folder.growing) as file:
+            parts = _joined(done, file, summary, in_lines=kind != "parquet")
+        if not summary.documents:
+            raise DataError(f"{name}: no documents")
+        about = {} if collection is None else provenance_of(collection, parts)
+        summary.source = {"name": name, **about}
         move_into_place(folder.growing, target)
     summary.seconds = time.monotonic() - begin
     return summary
+
+
+def _are_lines(collection: Collection, output: str, columns: Mapping[str, str] | None) -> bool:
+    """Whether it is one file of lines that is written in its own format, so that all but words stays."""
+    if collection.many:
+        return False
+    (file,) = collection.files
+    same = file.format == output and (output == "jsonl" or (output == "tsv" and columns is None))
+    return same and file.size > 0 and not is_packed(Path(file.address))
 
 
 def _swapped_stream(
@@ -213,52 +208,40 @@ def _swapped_stream(
 
 
 def _swapped_files(
-    on: object, processes: int, work: SwapWork, tasks: Sequence[Partition], progress: Progress | None
+    work: SwapWork,
+    collection: Collection,
+    folder: PartFolder,
+    workers: int,
+    on: object,
+    partition_bytes: int,
+    progress: Progress | None,
 ) -> Generator[FinishedPart]:
     import evenrank
 
+    total = sum(file.size for file in collection.files)
+    processes = min(workers, 1 + total // (work.block_bytes * _WORTH[work.swapper.tagger]))
     here = SerialExecutor() if processes == 1 else ProcessExecutor(processes)
+    parts = planned(collection, work, folder, "arrow", partition_bytes)
     with nullcontext(here) if on is None else evenrank.open_executor(on, processes) as executor:
-        yield from map_documents(executor, work, tasks, progress)
+        yield from map_documents(executor, work, parts, progress)
 
 
-def _are_lines(collection: Collection, output: str, columns: Mapping[str, str] | None) -> bool:
-    """Whether it is one file of lines that is written in its own format, so that all but words stays."""
-    if collection.many:
-        return False
-    (file,) = collection.files
-    same = file.format == output and (output == "jsonl" or (output == "tsv" and columns is None))
-    return same and file.size > 0 and not is_packed(Path(file.address))
-
-
-def _join(
-    done: Iterator[FinishedPart],
-    work: SwapWork,
-    collection: Collection | None,
-    growing: Path,
-    summary: SwapSummary,
-) -> None:
+def _joined(
+    done: Iterable[FinishedPart], file: BinaryIO, summary: SwapSummary, *, in_lines: bool
+) -> list[FinishedPart]:
     """All parts in one file, in their order."""
-
-    def rows() -> Iterator[pa.RecordBatch]:
-        found = []
+    found = []
+    with nullcontext() if in_lines else pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as rows:
         for part in done:
-            yield from batches_of(part.path)
+            if rows is None:
+                with part.path.open("rb") as lines:
+                    shutil.copyfileobj(lines, file, 1 << 20)
+            else:
+                for batch in batches_of(part.path):
+                    rows.write_batch(batch)
             summary.add(part)
             found.append(part)
-        if not summary.documents:
-            raise DataError(f"{work.name}: no documents")
-        about = {} if collection is None else provenance_of(collection, found)
-        summary.source = {"name": work.name, **about}
-
-    with growing_file(growing) as file:
-        if work.output == "parquet":
-            with pa.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
-                for batch in rows():
-                    writer.write_batch(batch)
-        else:
-            for batch in rows():
-                file.write(batch.column("lines")[0].as_buffer())
+    return found
 
 
 class SwapWork(NamedTuple):
@@ -273,9 +256,7 @@ class SwapWork(NamedTuple):
     key: str
 
     def read(self, reading: Reading, format: str) -> Iterator[Any]:
-        if not self.lines:
-            return read_stretch(reading, format)
-        return json_blocks(reading) if format == "jsonl" else line_blocks(reading)
+        return line_blocks(reading) if self.lines else read_stretch(reading, format)
 
     def make(self, piece: Any) -> Piece:
         if self.key not in _made:  # the key is of everything that it depends on
@@ -284,14 +265,16 @@ class SwapWork(NamedTuple):
         blocks = _made[self.key]
         if not self.lines:
             return swapped_documents(piece, blocks, self.output, self.name)
-        return swapped_json(piece, blocks) if isinstance(piece, JsonBlock) else swapped_tsv(piece, blocks)
+        return swapped_json(piece, blocks) if self.output == "jsonl" else swapped_tsv(piece, blocks)
 
     def write(self, file: BinaryIO, made: Iterator[Piece]) -> Record:
+        """Batches of rows for Parquet, else the lines as they will be."""
         pieces = documents = changed = 0
         tally: Tally = Counter()
-        with pa.ipc.new_stream(file, SCHEMAS[self.output]) as writer:
+        with pa.ipc.new_stream(file, SCHEMA) if self.output == "parquet" else nullcontext(file) as output:
+            write: Any = getattr(output, "write_batch", file.write)
             for piece in made:
-                writer.write_batch(piece.rows)
+                write(piece.content)
                 pieces, documents, changed = pieces + 1, documents + piece.documents, changed + piece.changed
                 tally.update(piece.tally)
         counts = [[*pair, count] for pair, count in tally.items()]

@@ -17,20 +17,16 @@ def find_cases(text, starts, ends, cases):
         small, large, other = 0, 0, 0
         for place in range(starts[row], ends[row]):
             byte = text[place]
-            if byte >= 0x80:
-                other += 1
-            elif 65 <= byte <= 90:
-                large += 1
-            elif 97 <= byte <= 122:
-                small += 1
-        first = text[starts[row]]
+            other += byte >= 0x80
+            large += 65 <= byte <= 90
+            small += 97 <= byte <= 122
         if other > 0:
             cases[row] = OTHER
         elif large == 0:
             cases[row] = LOWER
         elif small == 0 and ends[row] - starts[row] > 1:
             cases[row] = UPPER
-        elif large == 1 and 65 <= first <= 90:
+        elif large == 1 and 65 <= text[starts[row]] <= 90:
             cases[row] = TITLE
         else:
             cases[row] = OTHER
@@ -44,10 +40,8 @@ def patch(text, begin, end, starts, ends, codes, offsets, spellings, out):
         size = starts[row] - done
         out[at : at + size] = text[done : starts[row]]
         at += size
-        first, last = offsets[codes[row]], offsets[codes[row] + 1]
-        for place in range(first, last):
+        for place in range(offsets[codes[row]], offsets[codes[row] + 1]):
             out[at] = spellings[place]
             at += 1
         done = ends[row]
     out[at : at + end - done] = text[done:end]
-    return at + end - done

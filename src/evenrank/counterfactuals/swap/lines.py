@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from evenrank.counterfactuals.swap.blocks import BlockSwapper, Tally
@@ -19,31 +18,20 @@ from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import UnsoundText
 from evenrank.io.document_formats.json_lines import keys_of, objects_of
 from evenrank.io.document_formats.tsv import documents_of_lines
-from evenrank.io.lines import LineBlock, line_blocks
-from evenrank.io.reading import SCHEMA, Bytes, Documents, Reading
-
-LINES = pa.schema([("lines", pa.large_binary())])
-SCHEMAS = {"tsv": LINES, "jsonl": LINES, "parquet": SCHEMA}
+from evenrank.io.lines import LineBlock
+from evenrank.io.reading import SCHEMA, Bytes, Documents
 
 _KEY = re.compile(r'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')  # up to the value
 _DECODER = json.JSONDecoder()
 
 
 class Piece(NamedTuple):
-    """What a piece became: rows of id and text for Parquet, else one row with the bytes of the output."""
+    """What a piece became: rows of id and text for Parquet, else bytes of the output."""
 
-    rows: pa.RecordBatch
+    content: pa.RecordBatch | bytes | Bytes
     documents: int
     changed: int  # of them
     tally: Tally
-
-
-def _lines(data: bytes | Bytes) -> pa.RecordBatch:
-    """Bytes of the output, which are not copied."""
-    edges = pa.py_buffer(np.array([0, len(data)], np.int64))
-    return pa.record_batch(
-        [pa.Array.from_buffers(pa.large_binary(), 1, [None, edges, pa.py_buffer(data)])], LINES
-    )
 
 
 def swapped_tsv(block: LineBlock, blocks: BlockSwapper) -> Piece:
@@ -54,43 +42,20 @@ def swapped_tsv(block: LineBlock, blocks: BlockSwapper) -> Piece:
     except UnsoundText as error:
         raise documents.unsound() from error
     data = block.mark + swapped.data.tobytes() if block.mark else swapped.data
-    return Piece(_lines(data), len(documents.ids), swapped.changed, swapped.tally)
+    return Piece(data, len(documents.ids), swapped.changed, swapped.tally)
 
 
-class JsonBlock(NamedTuple):
-    """Lines of a JSONL file, and which members of their objects are title and text."""
-
-    block: LineBlock
-    fields: tuple[str, ...]
-
-    @property
-    def bytes_read(self) -> int:
-        return self.block.bytes_read
-
-
-def json_blocks(reading: Reading) -> Iterator[JsonBlock]:
-    keys = keys_of(reading)
-    fields = tuple(keys[role] for role in ("title", "text") if role in keys)
-    return (JsonBlock(block, fields) for block in line_blocks(reading))
-
-
-def swapped_json(piece: JsonBlock, blocks: BlockSwapper) -> Piece:
-    """Only the title and the text of an object are swapped."""
-    block, fields = piece
-    objects: list[tuple[int, dict[str, Any]]] = []
-    problems: list[tuple[int, str]] = []
-    for row, found in objects_of(block):
-        if isinstance(found, str):
-            problems.append((row, found))
-        else:
-            objects.append((row, found))
-    if problems:
+def swapped_json(block: LineBlock, blocks: BlockSwapper) -> Piece:
+    """Lines of a JSONL file; only the title and the text of an object are swapped."""
+    objects = list(objects_of(block))
+    if problems := [(row, found) for row, found in objects if isinstance(found, str)]:
         raise block.error(problems)
+    fields = [key for role, key in keys_of(block.reading).items() if role in ("title", "text")]
     values = [
         (row, field, members[field])
         for row, members in objects
         for field in fields
-        if isinstance(members.get(field), str)
+        if isinstance(members, dict) and isinstance(members.get(field), str)
     ]
     news, tally = blocks.swap_strings([value for _, _, value in values])
     changed: dict[int, dict[str, tuple[str, str]]] = {}
@@ -100,7 +65,7 @@ def swapped_json(piece: JsonBlock, blocks: BlockSwapper) -> Piece:
     lines = block.data.tobytes().split(b"\n")
     for row, members in changed.items():
         lines[row] = _rewritten(lines[row].decode(), members).encode()
-    return Piece(_lines(block.mark + b"\n".join(lines)), len(objects), len(changed), tally)
+    return Piece(block.mark + b"\n".join(lines), len(objects), len(changed), tally)
 
 
 def _rewritten(line: str, fields: Mapping[str, tuple[str, str]]) -> str:
@@ -129,14 +94,15 @@ def swapped_documents(documents: Documents, blocks: BlockSwapper, output: str, n
     except UnsoundText as error:
         raise documents.unsound() from error
     ids, news = documents.ids.to_pylist(), swapped.texts()
+    content: pa.RecordBatch | bytes
     if output == "parquet":
-        rows = pa.record_batch([documents.ids, pa.array(news, pa.large_string())], SCHEMA)
+        content = pa.record_batch([documents.ids, pa.array(news, pa.large_string())], SCHEMA)
     elif output == "jsonl":
         objects = ({"id": one, "text": text} for one, text in zip(ids, news, strict=True))
-        rows = _lines("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in objects).encode())
+        content = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in objects).encode()
     else:
-        rows = _lines("".join(_tsv(ids, news, name)).encode())
-    return Piece(rows, len(ids), swapped.changed, swapped.tally)
+        content = "".join(_tsv(ids, news, name)).encode()
+    return Piece(content, len(ids), swapped.changed, swapped.tally)
 
 
 def _tsv(ids: list[str], texts: list[str], name: str) -> Iterator[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import pairwise
@@ -21,11 +20,10 @@ from evenrank.io.lexicons import read_lexicon
 
 KINDS = ("pronouns", "nouns", "titles", "names")
 
-CYCLIC = "cyclic"
-HER, HIS, TITLE = "her", "his", "title"
-
 PRONOUNS = frozenset({"she", "he", "her", "him", "his", "hers", "herself", "himself"})
 TITLES = frozenset({"mr", "mrs", "ms", "miss", "madam", "sir", "madame", "monsieur", "mister", "missus"})
+
+_TWO = {"her": ("him", "his"), "his": ("hers", "her")}  # alone, and before the noun that it belongs to
 
 SPREAD = 1.25  # within a band, the most frequent name has at most so many times the births of the least
 
@@ -33,29 +31,54 @@ Tokens = tuple[str, ...]
 
 
 class Entry(NamedTuple):
-    """What a term becomes. With a ``context`` the text around decides, see ``resolve.py``."""
+    """What a term becomes. Of her and his, and of some titles, the text around decides."""
 
     new: Tokens  # in lower case
     kind: str
     reversible: bool  # what it becomes becomes it again
-    context: str = ""  # her, his: by part of speech; title: only before a name
+    before_noun: Tokens = ()  # what it becomes there, where that is something else
+    before_name: bool = False  # it becomes something there alone: ms, miss
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """Terms, as the tokeniser of the scan sees them, and what each becomes."""
+    """Terms of a lexicon, as the tokeniser of the scan sees them, and what each becomes."""
 
+    lexicon: Lexicon
     entries: Mapping[Tokens, Entry]
-    name: str
-    groups: tuple[str, ...] = ()  # of the lexicon
+
+    @classmethod
+    def of(
+        cls, lexicon: Lexicon, mapping: Mapping[str, str] | str | None, seed: int, *, one_way: bool
+    ) -> Pairing:
+        """All pairs of a lexicon; of ``gender-en`` also first names and words that lead one way."""
+        pairs = _pairs(lexicon, mapping)
+        chosen = [(old, new, pairs.get(new) == old) for old, new in pairs.items()]
+        if mapping is None and lexicon == gender():
+            leading = ((row["word"], row["becomes"]) for row in _rows("one-way-en.csv"))
+            # a Ms left alone would stand beside a he
+            chosen += [(old, new, False) for old, new in leading if one_way or old in TITLES]
+            chosen += [(old, new, True) for old, new in _name_pairs(seed).items()]
+        entries: dict[Tokens, Entry] = {}
+        for old, new, reversible in chosen:
+            tokens, becomes = _tokens(old), _tokens(new)
+            if not tokens or not becomes:
+                raise DataError(f"lexicon {lexicon.name!r}: {old!r} or {new!r} has no word to be swapped")
+            alone, owning = _TWO.get(old, ("", ""))
+            is_one_of_two = new in (alone, owning)
+            entries.setdefault(tokens, Entry(
+                _tokens(alone) if is_one_of_two else becomes, _kind(old), reversible,
+                _tokens(owning) if is_one_of_two else (), old in ("ms", "miss"),
+            ))  # fmt: skip
+        return cls(lexicon, entries)
 
     @cached_property
     def phrases(self) -> Phrases:
         """The terms, as the scan looks for them; its groups do not matter here."""
         codes = {tokens: code for code, tokens in enumerate(self.entries)}
         names = tuple(map(" ".join, codes))
-        lexicon = Lexicon(self.name, ("words",), names, (0,) * len(names), (1.0,))
-        return Phrases(lexicon, "word", codes, max(map(len, codes)))
+        terms = Lexicon(self.lexicon.name, ("words",), names, (0,) * len(names), (1.0,))
+        return Phrases(terms, "word", codes, max(map(len, codes)))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -71,104 +94,83 @@ class Pairing:
             if not entry.reversible
         }
 
+    def of_kinds(self, kinds: Collection[str]) -> Pairing:
+        """The terms of these kinds alone."""
+        if isinstance(kinds, str) or not kinds or not set(kinds) <= set(KINDS):
+            raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
+        kept = {tokens: entry for tokens, entry in self.entries.items() if entry.kind in kinds}
+        if not kept:
+            raise ParameterError(f"lexicon {self.lexicon.name!r} has no {', '.join(kinds)} to swap")
+        return replace(self, entries=kept)
 
-def make_pairing(
-    lexicon: Lexicon | str | os.PathLike[str] | None,
-    kinds: Collection[str],
-    seed: int,
-    mapping: Mapping[str, str] | str | None,
-    one_way: bool,
-    share: float,
-    from_group: str | None,
-) -> Pairing:
-    """As ``make_swapper`` says: of ``gender-en`` with names and the words that lead one way."""
-    if isinstance(kinds, str) or not kinds or not all(kind in KINDS for kind in kinds):
-        raise ParameterError(f"kinds must be some of {', '.join(KINDS)}, got {kinds!r}")
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
-        raise ParameterError(f"share must be above 0 and at most 1, got {share!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
-    words = _gender() if lexicon is None else read_lexicon(lexicon)
-    shipped = mapping is None and words == _gender()
-    pairs = _pairs(words, mapping)
-    chosen = [(old, new, pairs.get(new) == old) for old, new in pairs.items()]
-    if shipped:
-        leading = ((row["word"], row["becomes"]) for row in _rows("one-way-en.csv"))
-        # a Ms left alone would stand beside a he
-        chosen += [(old, new, False) for old, new in leading if one_way or old in TITLES]
-        chosen += [(old, new, True) for old, new in _name_pairs(seed).items()]
-    entries: dict[Tokens, Entry] = {}
-    for old, new, reversible in chosen:
-        tokens, becomes = tuple(tokenize(old, "word")), tuple(tokenize(new, "word"))
-        if not tokens or not becomes:
-            raise DataError(
-                f"lexicon {words.name!r}: {old!r} and {new!r} cannot be swapped: one of them has no word"
-            )
-        entries.setdefault(tokens, Entry(becomes, _kind(old), reversible, _context(old, new)))
-    kept = {tokens: entry for tokens, entry in entries.items() if entry.kind in kinds}
-    if not kept:
-        raise ParameterError(f"lexicon {words.name!r} has no {', '.join(kinds)} to swap")
-    if share < 1:
-        kept = _sampled(kept, share, seed)
-    if from_group is not None:
-        kept = _leaving(kept, words, from_group)
-    return Pairing(kept, words.name, words.groups)
+    def sampled(self, share: float, seed: int) -> Pairing:
+        """The words of a share of the pairs of every kind, at least one pair of each.
 
+        Words that become one another are kept or left out together, so that a second swap still undoes the
+        first. The seed draws one order of the pairs, and a share takes its beginning: the pairs of a smaller
+        share are among those of a larger one.
+        """
+        if not 0 < share <= 1:
+            raise ParameterError(f"share must be above 0 and at most 1, got {share!r}")
+        if share == 1:
+            return self
+        pairs = self._pair_of_each()  # (E,)
+        kinds = np.array([entry.kind for entry in self.entries.values()])
+        kind_of_pair = kinds[np.unique(pairs, return_index=True)[1]]
+        generator = np.random.default_rng(seed)
+        kept = np.zeros(len(kind_of_pair), np.bool_)
+        for kind in dict.fromkeys(kinds.tolist()):
+            there = np.flatnonzero(kind_of_pair == kind)
+            count = max(1, math.floor(share * len(there) + 0.5))
+            kept[there[generator.permutation(len(there))[:count]]] = True
+        chosen = zip(self.entries.items(), kept[pairs].tolist(), strict=True)
+        return replace(self, entries={tokens: entry for (tokens, entry), own in chosen if own})
 
-def _sampled(entries: Mapping[Tokens, Entry], share: float, seed: int) -> dict[Tokens, Entry]:
-    """The words of a share of the pairs of every kind, at least one pair of each.
+    def _pair_of_each(self) -> np.ndarray:
+        """(E,): the number of the pair that each term belongs to, in the order of their first terms."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
 
-    Words that become one another are kept or left out together, so that a second swap still undoes the first.
-    The seed draws one order of the pairs, and a share takes its beginning: the pairs of a smaller share are
-    among those of a larger one.
-    """
-    sets: dict[Tokens, list[Tokens]] = {tokens: [tokens] for tokens in entries}
-    for tokens, entry in entries.items():
-        both = ((HER,), (HIS,)) if entry.context in (HER, HIS) else ()  # these have two counterparts each
-        for other in (entry.new, *both):
-            own = sets[tokens]
-            if other in sets and sets[other] is not own:
-                own.extend(sets[other])
-                for moved in sets[other]:
-                    sets[moved] = own
-    pairs = list({id(own): own for own in sets.values()}.values())
-    generator = np.random.default_rng(seed)
-    kept: set[Tokens] = set()
-    for kind in dict.fromkeys(entry.kind for entry in entries.values()):
-        there = [pair for pair in pairs if entries[pair[0]].kind == kind]
-        count = max(1, math.floor(share * len(there) + 0.5))
-        for place in generator.permutation(len(there))[:count].tolist():
-            kept.update(there[place])
-    return {tokens: entry for tokens, entry in entries.items() if tokens in kept}
+        places = {tokens: place for place, tokens in enumerate(self.entries)}
+        links = [(places[old], places[e.new]) for old, e in self.entries.items() if e.new in places]
+        # her and his have two counterparts each
+        links += pairwise(place for place, e in enumerate(self.entries.values()) if e.before_noun)
+        starts, ends = np.array(links, np.int64).reshape(-1, 2).T
+        size = (len(places), len(places))
+        found: np.ndarray = connected_components(coo_matrix((np.ones(len(links)), (starts, ends)), size))[1]
+        return found
 
+    def leaving(self, group: str | None) -> Pairing:
+        """The terms of one group; what they become stays what it is, so a second swap does not undo this
+        one."""
+        if group is None:
+            return self
+        self.lexicon.words(group)  # raises where there is no such group
+        groups = {_tokens(word): own for own in self.lexicon.groups for word in self.lexicon.words(own)}
+        if self.lexicon == gender():
+            groups |= {(row[sex],): sex for row in _rows("names-en.csv") for sex in ("female", "male")}
 
-def _leaving(entries: Mapping[Tokens, Entry], lexicon: Lexicon, group: str) -> dict[Tokens, Entry]:
-    """The terms of one group; what they become stays what it is, so a second swap does not undo this one."""
-    if group not in lexicon.groups:
-        known = ", ".join(lexicon.groups)
-        raise ParameterError(f"lexicon {lexicon.name!r} has no group {group!r}: it has {known}")
-    groups: dict[Tokens, str] = {
-        tuple(tokenize(term, "word")): lexicon.groups[place]
-        for term, place in zip(lexicon.terms, lexicon.term_groups, strict=True)
-    }
-    if lexicon == _gender():
-        groups |= {(row[group],): group for row in _rows("names-en.csv") for group in ("female", "male")}
+        def leaves(tokens: Tokens, entry: Entry) -> bool:
+            own = groups.get(tokens)  # a word that leads one way has none: it leaves that of its counterpart
+            return own == group if own is not None else groups.get(entry.new) not in (None, group)
 
-    def leaves(tokens: Tokens, entry: Entry) -> bool:
-        own = groups.get(tokens)  # a word that leads one way has no group: it leaves that of its counterpart
-        return own == group if own is not None else groups.get(entry.new) not in (None, group)
-
-    kept = {
-        tokens: entry._replace(reversible=False) for tokens, entry in entries.items() if leaves(tokens, entry)
-    }
-    if not kept:
-        raise ParameterError(f"lexicon {lexicon.name!r}: no word of group {group!r} is to be swapped")
-    return kept
+        kept = {
+            tokens: entry._replace(reversible=False)
+            for tokens, entry in self.entries.items()
+            if leaves(tokens, entry)
+        }
+        if not kept:
+            raise ParameterError(f"lexicon {self.lexicon.name!r}: no word of {group!r} is to be swapped")
+        return replace(self, entries=kept)
 
 
 @lru_cache(maxsize=1)
-def _gender() -> Lexicon:
+def gender() -> Lexicon:
     return read_lexicon("gender-en")
+
+
+def _tokens(term: str) -> Tokens:
+    return tuple(tokenize(term, "word"))
 
 
 def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[str, str]:
@@ -181,8 +183,8 @@ def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[st
             )
         return dict(lexicon.partners)
     if isinstance(mapping, str):
-        if mapping != CYCLIC:
-            raise ParameterError(f"mapping must be a dict or {CYCLIC!r}, got {mapping!r}")
+        if mapping != "cyclic":
+            raise ParameterError(f"mapping must be a dict or 'cyclic', got {mapping!r}")
         words = [lexicon.words(group) for group in lexicon.groups]
         if len({len(group) for group in words}) > 1:
             sizes = ", ".join(f"{name} {len(own)}" for name, own in zip(lexicon.groups, words, strict=True))
@@ -192,7 +194,7 @@ def _pairs(lexicon: Lexicon, mapping: Mapping[str, str] | str | None) -> dict[st
         following = zip(words, [*words[1:], words[0]], strict=True)
         return {old: new for own, others in following for old, new in zip(own, others, strict=True)}
     given = {lower(old): lower(new) for old, new in mapping.items()}
-    unknown = sorted({word for word in (*given, *given.values()) if word not in lexicon.terms})
+    unknown = sorted({*given, *given.values()}.difference(lexicon.terms))
     if unknown:
         raise DataError(f"mapping: not in the lexicon {lexicon.name!r}: {', '.join(unknown[:20])}")
     return given
@@ -204,15 +206,6 @@ def _kind(word: str) -> str:
     if word in TITLES:
         return "titles"
     return "names" if word in _name_pairs(0) else "nouns"
-
-
-def _context(old: str, new: str) -> str:
-    """``her`` may be him or his, ``his`` may be her or hers; a miss is no title everywhere."""
-    if (old, new) in ((HER, "him"), (HER, "his")):
-        return HER
-    if (old, new) in ((HIS, "hers"), (HIS, "her")):
-        return HIS
-    return TITLE if old in ("ms", "miss") else ""
 
 
 @lru_cache(maxsize=8)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from evenrank.counterfactuals.swap.swapper import Swapped, Swapper
+from evenrank.counterfactuals.swap.swapper import Swapper
 from evenrank.data.lexicon import lower
 
 
@@ -39,17 +39,14 @@ def round_trip(swapper: Swapper, texts: Iterable[str]) -> RoundTrip:
     there = swapper.swap_all(olds)
     back = swapper.swap_all([swapped.text for swapped in there])
     for old, first, second in zip(olds, there, back, strict=True):
+        again = {change.start: change.new for change in second.changes}
+        lost = [
+            (lower(change.old), lower(change.new), lower(now))
+            for change, (start, _) in zip(first.changes, first.spans(), strict=True)
+            if (now := again.get(start, change.new)) != change.old
+        ]
         trip.words += len(first.changes)
         trip.same += second.text == old
-        lost = list(_lost(first, second))
         trip.with_losses += bool(lost)
         trip.lost.update(lost)
     return trip
-
-
-def _lost(first: Swapped, second: Swapped) -> Iterable[tuple[str, str, str]]:
-    news = {change.start: change.new for change in second.changes}
-    for change, (start, _) in zip(first.changes, first.spans(), strict=True):
-        again = news.get(start, change.new)
-        if again != change.old:
-            yield lower(change.old), lower(change.new), lower(again)

@@ -9,15 +9,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenrank.counterfactuals.swap.pairing import KINDS, Pairing, Tokens, as_cased, make_pairing
-from evenrank.counterfactuals.swap.resolve import Found, chosen_tagger, resolved
+from evenrank.counterfactuals.swap.pairing import KINDS, Entry, Pairing, Tokens, as_cased, gender
+from evenrank.counterfactuals.swap.rules import WORDS, is_determiner
+from evenrank.counterfactuals.swap.tagger import are_determiners, chosen_tagger
 from evenrank.data.lexicon import Lexicon, lower
+from evenrank.errors import ParameterError
+from evenrank.io.lexicons import read_lexicon
 
 if TYPE_CHECKING:
     from evenrank.counterfactuals.swap.blocks import BlockSwapper
 
 _WORD = re.compile(r"\w+")
+_BEFORE_NAME = re.compile(r"\.?\s+([^\W\d_]\w*)")
 _MANY = 1 << 18  # characters: the kernel takes a moment to load
+
+
+class Found(NamedTuple):
+    """A term in a text: the places of its tokens, and what it becomes."""
+
+    spans: tuple[tuple[int, int], ...]
+    entry: Entry
 
 
 class Swap(NamedTuple):
@@ -28,6 +39,11 @@ class Swap(NamedTuple):
     old: str
     new: str
     kind: str
+
+    @property
+    def pair(self) -> tuple[str, str, str]:
+        """What became what, in lower case, and of which kind."""
+        return lower(self.old), lower(self.new), self.kind
 
 
 @dataclass(frozen=True)
@@ -83,11 +99,10 @@ class Swapper:
     def swap_all(self, texts: list[str], found: list[list[Found]] | None = None) -> list[Swapped]:
         """Many texts at once, each with what was changed in it; ``found`` are their terms, if known."""
         terms = [list(self._found(text)) for text in texts] if found is None else found
-        news = resolved(texts, terms, self.tagger)
-        return [
-            _replaced(text, tuple(_changes(text, own, becomes)))
-            for text, own, becomes in zip(texts, terms, news, strict=True)
-        ]
+        news = [[_new_words(text, term) for term in own] for text, own in zip(texts, terms, strict=True)]
+        if self.tagger == "spacy":
+            self._ask_the_tagger(texts, terms, news)
+        return [_replaced(*one) for one in zip(texts, terms, news, strict=True)]
 
     def _found(self, text: str) -> Iterator[Found]:
         """From left to right the longest term that begins at a token, as the scan finds them."""
@@ -96,27 +111,52 @@ class Swapper:
         for place, length, term in self.pairing.phrases.find([small[start:end] for start, end in spans]):
             yield Found(tuple(spans[place : place + length]), self._entries[term])
 
+    def _ask_the_tagger(
+        self, texts: list[str], terms: list[list[Found]], news: list[list[Tokens | None]]
+    ) -> None:
+        """Put its answers where no rule is sure."""
+        unsure = [
+            (row, place)
+            for row, own in enumerate(terms)
+            for place, term in enumerate(own)
+            if term.entry.before_noun and not is_determiner(texts[row], *term.spans[0]).sure
+        ]
+        answers = are_determiners([(texts[row], terms[row], place) for row, place in unsure])
+        for (row, place), answer in zip(unsure, answers, strict=True):
+            entry = terms[row][place].entry
+            if answer is not None:
+                news[row][place] = entry.before_noun if answer else entry.new
 
-def _changes(text: str, terms: list[Found], becomes: list[Tokens | None]) -> Iterator[Swap]:
-    """What is replaced where: the terms found in a text, and what each becomes."""
-    for found, new in zip(terms, becomes, strict=True):
-        if new is None:
-            continue
+
+def _new_words(text: str, term: Found) -> Tokens | None:
+    """What a term becomes, by the rules where it has two counterparts; None where it stays."""
+    entry, (start, end) = term.entry, term.spans[0]
+    if entry.before_noun and is_determiner(text, start, end).determiner:
+        return entry.before_noun
+    return None if entry.before_name and not _is_title(text, start, end) else entry.new
+
+
+def _is_title(text: str, start: int, end: int) -> bool:
+    """Ms and Miss before a name: not the verb, the unit or the state."""
+    name = _BEFORE_NAME.match(text, end)
+    if name is None or not (text[start].isupper() and name[1][0].isupper()):
+        return False
+    return lower(name[1]) not in WORDS["CLOSED"] | WORDS["DEGREE"]  # Miss Me: a headline
+
+
+def _replaced(text: str, terms: list[Found], news: list[Tokens | None]) -> Swapped:
+    changes, pieces, done = list[Swap](), list[str](), 0
+    for found, new in zip(terms, news, strict=True):
         spans = found.spans
-        if len(new) != len(spans):  # else token by token, so that what stands between stays
+        if new is not None and len(new) != len(spans):  # else by token, so that what stands between stays
             spans, new = ((spans[0][0], spans[-1][1]),), (" ".join(new),)
-        for (start, end), word in zip(spans, new, strict=True):
+        for (start, end), word in zip(spans, new or (), strict=new is not None):
             old = text[start:end]
             if lower(old) != word:
-                yield Swap(start, end, old, as_cased(old, word), found.entry.kind)
-
-
-def _replaced(text: str, changes: tuple[Swap, ...]) -> Swapped:
-    pieces, end = [], 0
-    for change in changes:
-        pieces += [text[end : change.start], change.new]
-        end = change.end
-    return Swapped("".join([*pieces, text[end:]]), changes)
+                changes.append(Swap(start, end, old, as_cased(old, word), found.entry.kind))
+                pieces += [text[done:start], changes[-1].new]
+                done = end
+    return Swapped("".join([*pieces, text[done:]]), tuple(changes))
 
 
 def make_swapper(
@@ -145,4 +185,8 @@ def make_swapper(
     >>> make_swapper(kinds=["pronouns"]).swap("She met Mr. Smith's mother.").text
     "He met Mr. Smith's mother."
     """
-    return Swapper(make_pairing(lexicon, kinds, seed, mapping, one_way, share, from_group), tagger)
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be an integer >= 0, got {seed!r}")
+    words = gender() if lexicon is None else read_lexicon(lexicon)
+    whole = Pairing.of(words, mapping, seed, one_way=one_way)
+    return Swapper(whole.of_kinds(kinds).sampled(share, seed).leaving(from_group), tagger)
