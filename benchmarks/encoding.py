@@ -47,7 +47,7 @@ def ways(texts: list[str]) -> dict[str, Callable[[], Any]]:
     encoder.encode(["loads the model"])
 
     def polarise() -> Any:
-        return _encoded([opinions], encoder, None, None, None)[0]
+        return _encoded({"fit": opinions}, encoder, None, None, None)["fit"]
 
     def dense() -> Any:
         system = Dense(encoder)

@@ -17,7 +17,7 @@ from evenrank.evidence.models import MINILM
 from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, right_by_text
 from evenrank.evidence.polarise.axes import Axes, fit_axes, orientation, project, without_direction
 from evenrank.evidence.polarise.held_out import FittedQuery
-from evenrank.evidence.polarise.opinions import Opinions, read_opinions, read_perspectives
+from evenrank.evidence.polarise.opinions import Opinions, Sides, read_opinions, read_perspectives
 from evenrank.evidence.polarise.vectors import as_vectors
 from evenrank.tables import Table
 
@@ -52,26 +52,15 @@ class PolariseResult:
         return self.to_table().to_html()
 
 
-def polarise(
-    fit_documents: Any,
-    documents: Any = None,
-    *,
-    encoder: Any = MINILM,
-    axes: int = 1,
-    distractors: Any = None,
-    batch: int = 32,
-    cache: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    seed: int = 0,
-    positive: str | None = None,
-    perspectives: Any = None,
-    on: object = None,
-) -> Polarity:
+def polarise(fit_documents: Any, documents: Any = None, **options: Any) -> Polarity:
     """Polarity scores of documents on the axis along which the fit documents of their query differ most.
 
     ``fit_documents`` and ``documents`` are texts by query: a table or file with the columns query,
     document, text and perhaps perspective, or ``{query: {document: text}}``. Without ``documents`` the fit
-    documents are scored. ``encoder`` is a callable of a list of texts, a sentence-transformers model or
+    documents are scored. The options are ``encoder``, ``axes``, ``distractors``, ``positive``,
+    ``perspectives``, ``batch``, ``cache``, ``progress``, ``seed`` and ``on``.
+
+    ``encoder`` is a callable of a list of texts, a sentence-transformers model or
     its folder (``"minilm"`` comes with the extra ``embed`` and needs no network), or vectors that are there
     already, by document: ``{document: vector}``, a Parquet table with the columns document and vector,
     ``vectors.npy`` with the ids in ``vectors.txt``; then no text is needed. ``distractors`` are documents
@@ -85,11 +74,7 @@ def polarise(
     >>> polarise(texts, encoder=lambda batch: [[len(text), 1.0] for text in batch])
     <Polarity: 3 documents of 1 queries, 1 axis>
     """
-    return polarise_with_accuracy(
-        fit_documents, documents, encoder=encoder, axes=axes, distractors=distractors, batch=batch,
-        cache=cache, progress=progress, seed=seed, positive=positive, perspectives=perspectives,
-        on=on,
-    ).polarity  # fmt: skip
+    return polarise_with_accuracy(fit_documents, documents, **options).polarity
 
 
 def polarise_with_accuracy(
@@ -123,30 +108,27 @@ def polarise_with_accuracy(
         )
     other = None if documents is None else read_opinions(documents, texts=texts)
     removed = None if distractors is None else read_opinions(distractors, texts=texts)
-    parts = [part for part in (fit, other, sentences, removed) if part is not None]
+    asked = {"fit": fit, "placed": other, "sentences": sentences, "distractors": removed}
+    parts = {name: part for name, part in asked.items() if part is not None}
     if given is None:
         vectors = _encoded(parts, as_encoder(encoder, batch=batch), cache, progress, on)
     else:
-        vectors = [given.of(part.doc_ids) for part in parts]
+        vectors = {name: given.of(part.doc_ids) for name, part in parts.items()}
     leads = None
     if sentences is not None and sides is not None:
-        leads = _leads(sentences, vectors[1 if other is None else 2], sides)
+        leads = _leads(sentences, vectors["sentences"], sides)
     if removed is not None:
-        direction = _distractor_direction(removed, vectors[-1])
-        vectors[:2] = (without_direction(own, direction) for own in vectors[:2])
-    found = _fit(fit, vectors[0], axes, labelled, leads, seed)
-    oriented = sides is not None and len(found.unturned) < len(found.axes)
-    at_home = _place(fit, vectors[0], found, axes, oriented)
+        direction = _distractor_direction(removed, vectors["distractors"])
+        vectors = {name: without_direction(own, direction) for name, own in vectors.items()}
+    fitted = _fit(fit, vectors["fit"], axes, labelled, leads, seed)
+    oriented = sides is not None and len(fitted.unturned) < len(fitted.axes)
+    at_home = _place(fit, vectors["fit"], fitted, axes, oriented)
+    about = (fitted.accuracy, tuple(fitted.unturned))
     if other is None:
-        return PolariseResult(at_home, found.accuracy, tuple(found.unturned), None, tuple(found.queries))
-    return PolariseResult(
-        _place(other, vectors[1], found, axes, oriented),
-        found.accuracy,
-        tuple(found.unturned),
-        at_home,
-        tuple(found.queries),
-        {} if sides is None else _placed_right(other, vectors[1], found.axes, sides),
-    )
+        return PolariseResult(at_home, *about, queries=tuple(fitted.queries))
+    placed = _place(other, vectors["placed"], fitted, axes, oriented)
+    right = _placed_right(other, vectors["placed"], fitted.axes, sides)
+    return PolariseResult(placed, *about, at_home, tuple(fitted.queries), right)
 
 
 @dataclass
@@ -167,14 +149,14 @@ def _fit(
     fit: Opinions,
     vectors: Floats,
     count: int,
-    sides: tuple[str, str] | None,
+    sides: Sides | None,
     leads: Mapping[str, Floats] | None,
     seed: int,
 ) -> _Fit:
     """Axes are turned by the documents of both sides, or by ``leads`` if these are given."""
     found = _Fit()
     generator = np.random.default_rng(seed)
-    names, values, chance = list[str](), list[float](), list[float]()
+    right: dict[str, tuple[float, float]] = {}  # by the labels, and by chance
     for own in fit.by_query(sides):
         axes = fit_axes(vectors[own.rows], count)
         if isinstance(axes, str):
@@ -192,14 +174,13 @@ def _fit(
         if own.names_both:
             labels = own.first[named]
             shuffled = generator.permuted(np.tile(labels, (SHUFFLES, 1)), axis=1)
-            names.append(own.query)
-            values.append(float(right_by_text(scores[named], labels[None])[0]))
-            chance.append(float(right_by_text(scores[named], shuffled).mean()))
+            rule = right_by_text(scores[named], np.vstack([labels[None], shuffled]))
+            right[own.query] = float(rule[0]), float(rule[1:].mean())
         documents = tuple(fit.doc_ids[row] for row in own.rows.tolist())
         whole = own.first if own.names_both and named.all() else None
         found.queries.append(FittedQuery(own.query, documents, vectors[own.rows], scores, whole))
-    if names:
-        found.accuracy = Accuracy(tuple(names), np.array(values), np.array(chance))
+    if right:
+        found.accuracy = Accuracy(tuple(right), *np.array(list(right.values())).T)
     return found
 
 
@@ -221,7 +202,7 @@ def _place(part: Opinions, vectors: Floats, found: _Fit, count: int, oriented: b
     )
 
 
-def _leads(sentences: Opinions, vectors: Floats, sides: tuple[str, str]) -> dict[str, Floats]:
+def _leads(sentences: Opinions, vectors: Floats, sides: Sides) -> dict[str, Floats]:
     """For queries with a sentence of each side, what the first one has and the second one has not."""
     return {
         own.query: vectors[own.rows[own.first][-1]] - vectors[own.rows[own.second][-1]]
@@ -231,7 +212,7 @@ def _leads(sentences: Opinions, vectors: Floats, sides: tuple[str, str]) -> dict
 
 
 def _placed_right(
-    placed: Opinions, vectors: Floats, axes: Mapping[str, Axes], sides: tuple[str, str]
+    placed: Opinions, vectors: Floats, axes: Mapping[str, Axes], sides: Sides | None
 ) -> dict[str, float]:
     """The share of placed documents on the side that they name, for queries that name both."""
     found: dict[str, float] = {}
@@ -250,24 +231,22 @@ def _distractor_direction(removed: Opinions, vectors: Floats) -> Floats:
             "distractors need a perspective for every document: two sets that differ in something else"
         )
     one, other = removed.taking(removed.sides)
-    between = vectors[one].mean(axis=0) - vectors[other].mean(axis=0)
-    length = float(np.linalg.norm(between))
-    if length == 0:
+    between: Floats = vectors[one].mean(axis=0) - vectors[other].mean(axis=0)
+    if not between.any():
         raise DataError("the two sets of distractors have the same mean: there is no direction to remove")
-    direction: Floats = between / length
-    return direction
+    return between / float(np.linalg.norm(between))
 
 
 def _encoded(
-    parts: list[Opinions],
+    parts: Mapping[str, Opinions],
     encoder: Encoder,
     cache: str | os.PathLike[str] | None,
     progress: Progress | None,
     on: object,
-) -> list[Floats]:
+) -> dict[str, Floats]:
     """Vectors of all parts; every text is encoded once."""
     names: dict[str, str] = {}  # the first document of each text
-    for part in parts:
+    for part in parts.values():
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
     kept = None if cache is None or encoder.identity is None else VectorCache(cache, encoder.identity)
@@ -276,4 +255,4 @@ def _encoded(
         known.update(zip(block, vectors, strict=True))
         if progress is not None:
             progress(len(known), len(names))
-    return [np.stack([known[text] for text in part.texts or ()]) for part in parts]
+    return {name: np.stack([known[text] for text in part.texts or ()]) for name, part in parts.items()}

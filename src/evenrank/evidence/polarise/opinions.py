@@ -13,8 +13,10 @@ from evenrank.data.lookup import refuse_repeated
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.ids import encode_first_seen
 from evenrank.io.cells import id_cells, is_missing, text_cells
-from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import Role, column_of_roles, query_column, the_table
+
+Sides = tuple[str, str]
+"""The names of two perspectives; the first one is positive."""
 
 
 class OfQuery(NamedTuple):
@@ -44,7 +46,7 @@ class Opinions:
     def __len__(self) -> int:
         return len(self.doc_ids)
 
-    def by_query(self, sides: tuple[str, str] | None) -> Iterator[OfQuery]:
+    def by_query(self, sides: Sides | None) -> Iterator[OfQuery]:
         """The documents of every query, and which side they take."""
         order = np.argsort(self.query_codes, kind="stable")
         ends = np.cumsum(np.bincount(self.query_codes, minlength=len(self.query_ids)))
@@ -52,14 +54,14 @@ class Opinions:
         for query, rows in zip(self.query_ids, np.split(order, ends[:-1]), strict=True):
             yield OfQuery(query, rows, one[rows], other[rows])
 
-    def taking(self, sides: tuple[str, str] | None) -> Bools:
+    def taking(self, sides: Sides | None) -> Bools:
         """(2, N): which documents take the one side, and which the other."""
         named = np.array(self.perspectives or [None] * len(self), dtype=object)
         return np.stack([named == side for side in sides or ("", "")])
 
     @property
-    def sides(self) -> tuple[str, str] | None:
-        """The two perspectives in alphabetical order; the first one is positive."""
+    def sides(self) -> Sides | None:
+        """The two perspectives in alphabetical order."""
         named = sorted({side for side in self.perspectives or () if side})
         if not named:
             return None
@@ -70,23 +72,19 @@ class Opinions:
             )
         return named[0], named[1]
 
-    def sides_from(self, positive: str | None) -> tuple[str, str] | None:
+    def sides_from(self, positive: str | None) -> Sides | None:
         """The two perspectives, this one first."""
         sides = self.sides
-        if positive is None or (sides is not None and positive == sides[0]):
+        if positive is None:
             return sides
-        if sides is None or positive != sides[1]:
+        if sides is None or positive not in sides:
             there = "no document names one" if sides is None else f"there are {sides[0]!r} and {sides[1]!r}"
             raise ParameterError(f"no perspective is called {positive!r}: {there}")
-        return sides[1], sides[0]
+        return sides if positive == sides[0] else sides[::-1]
 
 
 def read_opinions(
-    source: object,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    texts: bool = True,
+    source: object, *, columns: Mapping[str, str] | None = None, texts: bool = True
 ) -> Opinions:
     """Texts by query, from a table, a file, or ``{query: {document: text}}``; without ``texts`` ids are
     enough, ``{query: [document, ..]}``.
@@ -97,10 +95,42 @@ def read_opinions(
     if isinstance(source, Opinions):
         return source
     mapping = ("query", "document", "text") if texts else ("query", "document")
-    table = the_table(source, "documents", format=format, usual="jsonl", mapping=mapping)
+    table = the_table(source, "documents", usual="jsonl", mapping=mapping)
     if table.roles is not None and "query" not in table.names:
         raise InputTypeError("documents: a dictionary of texts must be {query: {document: text}}")
-    return _of_table(table, columns, texts)
+    report = table.report
+    # a sentence of a perspective is called by the perspective, so that column is looked for before documents
+    roles = [
+        Role("query"),
+        Role("perspective", optional=True),
+        Role("document", called="document of a text"),
+        Role("text", optional=not texts),
+    ]
+    chosen = column_of_roles(table, roles, columns)
+    queries = query_column(table, chosen["query"])
+    documents = id_cells(table.column(chosen["document"]), "document", report)
+    written = text_cells(table.column(chosen["text"]), "text", report).to_pylist() if texts else None
+    sides = None
+    if "perspective" in chosen:
+        column = table.column(chosen["perspective"])
+        cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+        sides = tuple(None if is_missing(cell) or cell == "" else str(cell) for cell in cells)
+    report.check()
+    if not len(documents):
+        raise DataError(f"{table.name}: no documents")
+    codes, query_ids = encode_first_seen(queries)
+
+    def describe(row: int, document: str) -> str:
+        return f"document {document!r} is twice in query {query_ids[codes[row]]!r}"
+
+    try:
+        refuse_repeated(codes, documents, table.name, describe)
+    except DataError as error:
+        raise report.relocated(error) from None
+    ids = tuple(documents.to_pylist())
+    return Opinions(
+        query_ids, codes.astype(np.int64), ids, None if written is None else tuple(written), sides, table.name
+    )
 
 
 def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
@@ -116,40 +146,3 @@ def read_perspectives(source: object, *, texts: bool = True) -> Opinions:
         for code, side in zip(found.query_codes.tolist(), found.perspectives or (), strict=True)
     )
     return replace(found, doc_ids=ids)
-
-
-def _of_table(frame: NamedTable, columns: Mapping[str, str] | None, with_texts: bool) -> Opinions:
-    name, report = frame.name, frame.report
-    # a sentence of a perspective is called by the perspective, so that column is looked for before documents
-    roles = [
-        Role("query"),
-        Role("perspective", optional=True),
-        Role("document", called="document of a text"),
-        Role("text", optional=not with_texts),
-    ]
-    chosen = column_of_roles(frame, roles, columns)
-    queries = query_column(frame, chosen["query"])
-    documents = id_cells(frame.column(chosen["document"]), "document", report)
-    texts = text_cells(frame.column(chosen["text"]), "text", report) if with_texts else None
-    sides = None
-    if "perspective" in chosen:
-        column = frame.column(chosen["perspective"])
-        cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-        sides = tuple(None if is_missing(cell) or cell == "" else str(cell) for cell in cells)
-    report.check()
-    if not len(documents):
-        raise DataError(f"{name}: no documents")
-    codes, query_ids = encode_first_seen(queries)
-    try:
-        refuse_repeated(
-            codes,
-            documents,
-            name,
-            lambda row, document: f"document {document!r} is twice in query {query_ids[codes[row]]!r}",
-        )
-    except DataError as error:
-        raise report.relocated(error) from None
-    written = None if texts is None else tuple(texts.to_pylist())
-    return Opinions(
-        query_ids, codes.astype(np.int64), tuple(documents.to_pylist()), written, sides, frame.name
-    )

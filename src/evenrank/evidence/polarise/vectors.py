@@ -17,9 +17,7 @@ from evenrank.files import read_utf8, regular_file
 from evenrank.ids import positions
 from evenrank.io.cells import id_cells
 from evenrank.io.column_names import ACCEPTED
-from evenrank.io.source import as_source
-from evenrank.io.table_files import NamedTable, open_table
-from evenrank.io.tables import Role, as_table, column_of_roles
+from evenrank.io.tables import Role, as_table, column_of_roles, the_table
 
 DOCUMENT = (*ACCEPTED["document"], "id", "_id")
 VECTOR = ACCEPTED["vector"]
@@ -58,15 +56,20 @@ def as_vectors(given: Any) -> GivenVectors | None:
         return given
     if isinstance(given, Mapping):
         return _built([str(document) for document in given], list(given.values()), "vectors")
-    if isinstance(given, (str, os.PathLike)):
-        path = Path(given)
-        if path.suffix.lower() == ".npy":
-            return _of_array(path)
-        if path.suffix.lower() in PARQUET:
-            return _of_table(path)
+    table = None
+    if not isinstance(given, (str, os.PathLike)):
+        table = as_table(given, "vectors")
+    elif Path(given).suffix.lower() == ".npy":
+        return _of_array(Path(given))
+    elif Path(given).suffix.lower() in PARQUET:
+        table = the_table(given, "vectors", format="parquet")
+    if table is None:
         return None
-    table = as_table(given, "vectors")
-    return None if table is None else _of_columns(table)
+    chosen = column_of_roles(table, [Role("document", called="document of a text"), Role("vector")], None)
+    documents = id_cells(table.column(chosen["document"]), "document", table.report).to_pylist()
+    table.report.check()
+    vectors = table.column(chosen["vector"])
+    return _built(documents, getattr(vectors, "to_pylist", vectors.__iter__)(), table.name)
 
 
 def _of_array(path: Path) -> GivenVectors:
@@ -89,35 +92,16 @@ def _of_array(path: Path) -> GivenVectors:
     return _built(documents, table, str(path))
 
 
-def _of_table(path: Path) -> GivenVectors:
-    source = as_source(path)
-    if source is None:
-        raise DataError(f"{path}: no such file")
-    source.check()
-    return _of_columns(open_table(source, "parquet", "vectors"))
-
-
-def _of_columns(frame: NamedTable) -> GivenVectors:
-    roles = [Role("document", called="document of a text"), Role("vector")]
-    chosen = column_of_roles(frame, roles, None)
-    documents = id_cells(frame.column(chosen["document"]), "document", frame.report).to_pylist()
-    frame.report.check()
-    vectors = frame.column(chosen["vector"])
-    return _built(
-        documents, vectors.to_pylist() if hasattr(vectors, "to_pylist") else list(vectors), frame.name
-    )
-
-
 def _built(documents: Sequence[str], vectors: Any, source: str) -> GivenVectors:
-    if not len(documents):
-        raise DataError(f"{source}: no vectors")
     twice = [document for document, count in Counter(documents).items() if count > 1]
     if twice:
         raise DataError(f"{source}: document {twice[0]!r} has two vectors")
     try:
-        table = real_numbers(vectors)
+        table = real_numbers(vectors if isinstance(vectors, np.ndarray) else list(vectors))
     except (TypeError, ValueError):
         table = np.empty(0)
+    if not len(documents):
+        raise DataError(f"{source}: no vectors")
     if table.ndim != 2 or table.shape[1] == 0:
         raise DataError(f"{source}: every document needs a vector of numbers, all of the same width")
     return GivenVectors(tuple(documents), table, source)
