@@ -35,7 +35,8 @@ from evenrank.io import write_run
 from evenrank.io.atomic import atomic_write, whole_folder
 from evenrank.verdict import Verdict, advised, verdicts, without_verdict
 from evenrank.verdict.attributes import group_attributes, with_verdict_targets
-from evenrank.verdict.judge import CUTOFF, DEPTH, share_measure
+from evenrank.verdict.judge import CUTOFF, DEPTH
+from evenrank.verdict.shares import share_measure
 from evenrank.verdict.targets import CANDIDATES, WhichTarget
 from evenrank.verdict.units import likely_units
 

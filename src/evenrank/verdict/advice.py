@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +13,14 @@ from evenrank.data.run import Run
 from evenrank.errors import EvenrankWarning
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
+from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, parse_reranker, rerank
 from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.weights import weighted_mean, weighted_means
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.judge import share_measure
+from evenrank.verdict.shares import asked_queries, attention_shares
 from evenrank.verdict.targets import with_chosen_target, without_judgements
 from evenrank.verdict.value import Advice, Verdict
 
@@ -102,10 +103,12 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
         inputs, runs={verdict.system: candidates}, groups=(aimed,), words=None, against=None,
         background=candidates, background_depth=None,
     )  # fmt: skip
-    place = membership.attribute.values.index(verdict.less[0].value)
-    before, weights = _shares(known, candidates, verdict)
+    queries = asked_queries(candidates, inputs)
+    before = attention_shares(candidates, aimed, verdict.cutoff, queries)
+    weights = None if inputs.query_weights is None else weights_at(inputs.query_weights, queries)
     trials = [
-        _trial(method, known, candidates, verdict, place, before, weights) for method in _methods(verdict)
+        _trial(method, known, candidates, verdict, queries, before, weights)
+        for method in methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
     ]
     gap = _gap(before, weights, verdict)
     helping = [trial for trial in trials if trial.helps(verdict, gap)]
@@ -130,16 +133,12 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
     )
 
 
-def _methods(verdict: Verdict) -> list[Reranker]:
-    return methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
-
-
 def _trial(
     method: Reranker,
     known: Inputs,
     run: Run,
     verdict: Verdict,
-    place: int,
+    queries: Sequence[str],
     before: Floats,
     weights: Floats | None,
 ) -> Trial:
@@ -147,7 +146,9 @@ def _trial(
         warnings.simplefilter("ignore", EvenrankWarning)
         made: Run = rerank(without_judgements(known), method)
     made = made.renamed(run.name)
-    shares, _ = _shares(known, made, verdict)
+    (membership,) = known.groups
+    place = membership.attribute.values.index(verdict.less[0].value)
+    shares = attention_shares(made, membership, verdict.cutoff, queries)
     cost = _cost(known, run, made, verdict)
     both = np.isfinite(shares).all(axis=1) & np.isfinite(before).all(axis=1)
     own = None if weights is None else weights[both]
@@ -156,13 +157,6 @@ def _trial(
     sinks = bool((lacks & (new < old - SUNK)).any())
     gap = _gap(shares, weights, verdict)
     return Trial(repr(method), gap, sinks, before[:, place], shares[:, place], weights, *cost)
-
-
-def _shares(known: Inputs, run: Run, verdict: Verdict) -> tuple[Floats, Floats | None]:
-    """(Q, L), NaN where undefined, and the weights of queries (Q,)."""
-    measure = share_measure(verdict.attribute, verdict.cutoff)
-    block = evaluate(replace(without_judgements(known), runs={verdict.system: run}), [measure]).block(measure)
-    return np.where(block.status == 0, block.values, np.nan), block.weights
 
 
 def _gap(shares: Floats, weights: Floats | None, verdict: Verdict) -> float:

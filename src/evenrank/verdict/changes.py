@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from evenrank.data.membership import Membership
+from evenrank.arrays import Floats
 from evenrank.data.run import Run
-from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.inputs.query_weights import weights_at
 from evenrank.stats.difference import mean_difference
 from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.judge import share_measure
 from evenrank.verdict.sentences import attention, percent, signed_points
-from evenrank.verdict.targets import without_judgements
+from evenrank.verdict.shares import asked_queries, attention_shares
 from evenrank.verdict.value import Verdict
 
 NAMED = 3  # systems that a sentence names
@@ -66,8 +64,9 @@ def share_changes(verdicts: Sequence[Verdict], inputs: Inputs, baseline: str) ->
     ('small', 0.39, 0.61, 'more')
     """
     own = [verdict for verdict in verdicts if verdict.system == baseline and verdict.lowest is not None]
-    others = [name for name, run in inputs.runs.items() if name != baseline and isinstance(run, Run)]
-    if not own or not others:
+    old = inputs.runs.get(baseline)
+    others = {name: run for name, run in inputs.runs.items() if name != baseline and isinstance(run, Run)}
+    if not isinstance(old, Run):
         return ()
     by_name = {one.attribute.name: one for one in group_attributes(inputs)}
     found = []
@@ -75,45 +74,32 @@ def share_changes(verdicts: Sequence[Verdict], inputs: Inputs, baseline: str) ->
         membership, lowest = by_name.get(verdict.attribute), (verdict.less or (verdict.lowest,))[0]
         if membership is None or lowest is None:
             continue
-        shares = shares_by_query(inputs, membership, verdict.cutoff, (baseline, *others), lowest.value)
-        each = 1 - (1 - verdict.level) / (len(own) * len(others))
-        weights = inputs.query_weights
-        found += [_change(verdict, lowest.value, shares, system, each, weights) for system in others]
+        queries = asked_queries(old, inputs)
+        omega = None if inputs.query_weights is None else weights_at(inputs.query_weights, queries)
+        place = membership.attribute.values.index(lowest.value)
+        level = 1 - (1 - verdict.level) / (len(own) * len(others))
+        shares = {
+            name: attention_shares(run, membership, verdict.cutoff, queries)[:, place]
+            for name, run in {baseline: old, **others}.items()
+        }
+        found += [
+            _change(verdict, lowest.value, system, shares[baseline], shares[system], level, omega)
+            for system in others
+        ]
     return tuple(found)
-
-
-def shares_by_query(
-    inputs: Inputs, membership: Membership, cutoff: int, systems: Sequence[str], group: str
-) -> dict[str, dict[str, float]]:
-    """For each system the share of a group by query, where it is defined."""
-    measure = share_measure(membership.attribute.name, cutoff)
-    runs = {name: run.head(cutoff) for name in systems if isinstance(run := inputs.runs[name], Run)}
-    known = replace(
-        inputs, runs=runs, groups=(membership,), words=None, against=None, background=None,
-        background_depth=None,
-    )  # fmt: skip
-    scores = evaluate(without_judgements(known), [measure])
-    place = membership.attribute.values.index(group)
-    found = {}
-    for name in runs:
-        block = scores.block(measure, name)
-        rows = np.flatnonzero(block.status[:, place] == 0).tolist()
-        found[name] = {block.query_ids[row]: float(block.values[row, place]) for row in rows}
-    return found
 
 
 def _change(
     verdict: Verdict,
     group: str,
-    shares: Mapping[str, Mapping[str, float]],
     system: str,
+    before: Floats,
+    after: Floats,
     level: float,
-    weights: Mapping[str, float] | None,
+    omega: Floats | None,
 ) -> ShareChange:
-    old, new = shares[verdict.system], shares[system]
-    both = [query for query in old if query in new]
-    before, after = (np.array([side[query] for query in both], dtype=np.float64) for side in (old, new))
-    omega = None if weights is None else weights_at(weights, both)
+    both = np.isfinite(before) & np.isfinite(after)
+    before, after, omega = before[both], after[both], None if omega is None else omega[both]
     found = mean_difference(after, before, (0.0, 1.0), level=level, weights=omega)
     return ShareChange(
         system=system,

@@ -10,7 +10,7 @@ from evenrank.inputs import Inputs
 from evenrank.verdict.advice import advised
 from evenrank.verdict.changes import ShareChange, share_changes
 from evenrank.verdict.judge import CUTOFF, verdicts
-from evenrank.verdict.ranks import RankShares, rank_shares
+from evenrank.verdict.shares import RankShares, rank_shares
 from evenrank.verdict.targets import WhichTarget
 from evenrank.verdict.value import Verdict
 

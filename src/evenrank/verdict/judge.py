@@ -10,31 +10,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats
-from evenrank.attention import Attention, uniform
-from evenrank.data.membership import Membership
+from evenrank.arrays import Floats
+from evenrank.attention import Attention
 from evenrank.data.run import Run
 from evenrank.errors import ParameterError, counted
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, KnownData
-from evenrank.inputs.query_weights import weights_at
-from evenrank.measures import Measure, parse_measure
-from evenrank.measures.group_share import LIST, TARGET, GroupShare
+from evenrank.measures import parse_measure
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.weights import effective_number, weighted_mean
-from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.lists import ATTENTION, LabelledLists, pairs_of, spread_over, unlabelled_attention
-from evenrank.verdict.redealing import Band, Chance, bands
-from evenrank.verdict.targets import WhichTarget, chosen_target, with_chosen_target
+from evenrank.verdict.lists import ATTENTION
+from evenrank.verdict.redealing import Band, bands
+from evenrank.verdict.shares import GroupShares, group_shares
+from evenrank.verdict.targets import WhichTarget
 from evenrank.verdict.value import (
     FAVOURED,
     LESS,
-    MOST_UNLABELLED,
     NOT_SHOWN,
     TOO_FEW,
     GroupFinding,
@@ -45,45 +41,6 @@ from evenrank.verdict.value import (
 
 CUTOFF, DEPTH, LEVEL = 10, 100, 0.95
 WORST = 3
-
-
-@dataclass(frozen=True)
-class GroupShares:
-    """One attribute of one run: a row for each query, a column for each value, NaN where undefined."""
-
-    membership: Membership
-    target_kind: str
-    catalogue: Floats  # (L,), NaN where it is not known
-    documents: Floats  # (L,)
-    queries: tuple[str, ...]
-    shares: Floats  # (Q, L): of the attention in the first places
-    candidates: Floats  # (Q, L)
-    targets: Floats  # (Q, L)
-    unlabelled: int  # of the documents in the first places
-    ranked: int
-    unseen: float  # the part of the attention that documents without a label get
-    weights: Floats | None = None  # (Q,): of the queries; None where each counts once
-    chance: Chance | None = None  # what chance does to the shares; None where no query has any
-    reachable: Sequence[
-        float
-    ] = ()  # (L,): mean shares where lists are brought as near to targets as they can
-    unreachable: Sequence[int] = ()  # (L,): how many lists cannot reach their target
-
-    @property
-    def defined(self) -> Bools:
-        """(Q,): queries that have both a share and a target, and weigh something."""
-        found = np.isfinite(self.shares).all(axis=1) & np.isfinite(self.targets).all(axis=1)
-        return np.asarray(found if self.weights is None else found & (self.weights > 0))
-
-    @property
-    def omega(self) -> Floats | None:
-        """The weights of the queries that count."""
-        return None if self.weights is None else self.weights[self.defined]
-
-    @property
-    def enough(self) -> bool:
-        """Whether there is enough for a verdict."""
-        return self.chance is not None and self.chance.enough and self.unseen <= MOST_UNLABELLED
 
 
 def verdicts(
@@ -123,7 +80,7 @@ def verdicts(
     for system, ranking in inputs.runs.items():
         if isinstance(ranking, Run):
             relevance = _relevance(inputs, system, ranking, cutoff, clicks=clicks)
-            tables = list(_tables(inputs, ranking, cutoff, depth, target, attention, whole=whole))
+            tables = list(group_shares(inputs, ranking, cutoff, depth, target, attention, whole=whole))
             enough = {table.membership.attribute.name: table.chance for table in tables if table.enough}
             names = sorted(enough)  # the order in which the source has attributes does not matter
             joint = bands([chance for name in names if (chance := enough[name]) is not None], level)
@@ -131,106 +88,6 @@ def verdicts(
             judged = (_judged(table, system, inputs, cutoff, depth, level, of_names) for table in tables)
             found += [replace(verdict, relevance=relevance, attention=repr(attention)) for verdict in judged]
     return tuple(found)
-
-
-def share_measure(attribute: str, cutoff: int, of: str = LIST, attention: Attention = ATTENTION) -> Measure:
-    """The measure that verdicts are made of: the share of attention in the first places."""
-    return GroupShare(attr=attribute, of=of, attention=attention, missing="none") @ cutoff
-
-
-def _tables(
-    inputs: Inputs,
-    run: Run,
-    cutoff: int,
-    depth: int,
-    target: WhichTarget,
-    attention: Attention,
-    *,
-    whole: bool,
-) -> Iterator[GroupShares]:
-    attributes = group_attributes(inputs)
-    candidates = run.head(depth)
-    kinds = {
-        one.attribute.name: chosen_target(one, target, catalogue=whole or one.name not in inputs.named)
-        for one in attributes
-    }
-    aimed = [with_chosen_target(one, kinds[one.attribute.name]) for one in attributes]
-    if not aimed:
-        return
-    known = replace(inputs, runs={run.name: candidates}, words=None, against=None, groups=tuple(aimed))
-    # the documents that a target is taken from are those of this run, whatever others are compared with
-    known = replace(known, background=candidates, background_depth=None)
-    measures = {
-        one.attribute.name: (
-            share_measure(one.attribute.name, cutoff, attention=attention),
-            GroupShare(attr=one.attribute.name, of=LIST, attention=uniform(), missing="none") @ depth,
-            share_measure(one.attribute.name, cutoff, TARGET),
-        )
-        for one in aimed
-    }
-    scores = evaluate(known, [measure for three in measures.values() for measure in three])
-    first = run.head(cutoff) if inputs.queries is None else run.head(cutoff).select(inputs.queries)
-    weights = None if inputs.query_weights is None else weights_at(inputs.query_weights, first.query_ids)
-    for one in aimed:
-        shares, found, targets = (scores.block(measure) for measure in measures[one.attribute.name])
-        has_catalogue = one.query_ids is None and (whole or one.name not in inputs.named)
-        sizes = one.sizes() if has_catalogue else _sizes_in(one, candidates)
-        bare = one.rows_of(pairs_of(first)) < 0  # (P,)
-        made = GroupShares(
-            membership=one,
-            target_kind=kinds[one.attribute.name],
-            catalogue=sizes / sizes.sum() if has_catalogue else np.full(len(sizes), np.nan),
-            documents=sizes,
-            queries=shares.query_ids,
-            shares=_values(shares),
-            candidates=_values(found),
-            targets=_values(targets),
-            unlabelled=int(bare.sum()),
-            ranked=len(first.doc_ids),
-            unseen=unlabelled_attention(first, bare, attention, weights),
-            weights=shares.weights,
-        )
-        yield _with_lists(made, candidates, cutoff, attention)
-
-
-def _with_lists(table: GroupShares, run: Run, cutoff: int, attention: Attention) -> GroupShares:
-    """The same with what the lists themselves tell: what chance does to the shares, what orders can reach."""
-    defined = table.defined
-    if not defined.any():
-        return table
-    counted_ones = {query for query, kept in zip(table.queries, defined, strict=True) if kept}
-    kept = np.array([query in counted_ones for query in run.query_ids], dtype=bool)
-    lists = LabelledLists.of(table.membership, run, kept, cutoff, attention)
-    order = {query: row for row, query in enumerate(table.queries)}
-    rows = np.array([order[query] for query, keep in zip(run.query_ids, kept, strict=True) if keep])
-    targets = table.targets[rows]
-    omega = None if table.weights is None else table.weights[rows]
-    reachable, unreachable = lists.reach(targets, omega)
-    return replace(
-        table,
-        chance=spread_over(
-            lists.chance(
-                table.target_kind, targets, omega, catalogue=bool(np.isfinite(table.catalogue).all())
-            ),
-            rows,
-            len(defined),
-        ),
-        reachable=reachable.tolist(),
-        unreachable=unreachable.tolist(),
-    )
-
-
-def _values(block: Any) -> Floats:
-    values: Floats = np.where(block.status == 0, block.values, np.nan)
-    return values
-
-
-def _sizes_in(membership: Membership, run: Run) -> Floats:
-    """(L,): how many different documents of each value the lists hold."""
-    rows = np.unique(membership.rows_of(pairs_of(run)))
-    found = membership.shares.rows(rows[rows >= 0])
-    sizes: Floats = np.bincount(found.places, weights=found.values, minlength=found.width).astype(np.float64)
-    return sizes
 
 
 def _judged(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,13 +14,14 @@ from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.errors import EvenrankWarning
 from evenrank.evaluation import evaluate
+from evenrank.ids import places_among
 from evenrank.inputs import Inputs
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import parse_measure
 from evenrank.rerankers import parse_reranker, rerank
 from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.judge import share_measure
+from evenrank.verdict.shares import asked_queries, attention_shares
 from evenrank.verdict.targets import with_chosen_target, without_judgements
 from evenrank.verdict.value import Verdict
 
@@ -68,19 +69,28 @@ def what_if(verdict: Verdict, inputs: Inputs) -> WhatIf | None:
     )
     shares = np.array([one.share for one in verdict.groups])
     targets = np.array([one.target for one in verdict.groups])
-    place = membership.attribute.values.index(group.value)
-    measure = f"nDCG@{verdict.cutoff}" if inputs.qrels is not None else ""
-    steps = []
-    queries = head.query_ids if inputs.queries is None else tuple(q for q in inputs.queries if q in head)
     method = _method(verdict)
+    runs = {}
     for strength in STEPS:
-        made = head
-        if strength == 1:  # what the verdict advises
-            made = _reranked(known, with_chosen_target(membership, verdict.target), verdict, method)
-        elif strength > 0:
+        if strength == 0:
+            runs[strength] = head
+        elif strength == 1:  # what the verdict advises
+            runs[strength] = _reranked(known, with_chosen_target(membership, verdict.target), verdict, method)
+        else:
             aimed = (1 - strength) * shares + strength * targets
-            made = _reranked(known, _aimed(membership, aimed), verdict, method)
-        steps.append(_step(known, membership, verdict, made, strength, place, queries, measure))
+            runs[strength] = _reranked(known, _aimed(membership, aimed), verdict, method)
+    queries = asked_queries(head, inputs)
+    measure = f"nDCG@{verdict.cutoff}" if inputs.qrels is not None else ""
+    relevance = _relevance(known, runs, queries, measure)
+    place = membership.attribute.values.index(group.value)
+    omega = None if known.query_weights is None else weights_at(known.query_weights, queries)
+    steps = []
+    for strength, made in runs.items():
+        gets = attention_shares(made, membership, verdict.cutoff, queries)[:, place]
+        there, judged = np.isfinite(gets), relevance[strength][np.isfinite(relevance[strength])]
+        share = weighted_mean(gets[there], None if omega is None else omega[there])
+        value = float(judged.mean()) if len(judged) else math.nan
+        steps.append(WhatIfStep(strength, made, gets, relevance[strength], share, value))
     return WhatIf(
         verdict.system, verdict.attribute, group.value, method, verdict.cutoff,
         group.target, measure, queries, tuple(steps),
@@ -108,38 +118,19 @@ def _reranked(known: Inputs, membership: Membership, verdict: Verdict, method: s
     return made.renamed(verdict.system)
 
 
-def _step(
-    known: Inputs,
-    membership: Membership,
-    verdict: Verdict,
-    run: Run,
-    strength: float,
-    place: int,
-    queries: Sequence[str],
-    measure: str,
-) -> WhatIfStep:
-    shares = _values(without_judgements(replace(known, groups=(membership,))), verdict, run, queries, place)
-    relevance = np.full(len(queries), math.nan)
-    if measure:
-        relevance = _values(replace(known, groups=()), verdict, run, queries, 0, measure)
-    there = np.isfinite(shares)
-    omega = None if known.query_weights is None else weights_at(known.query_weights, queries)[there]
-    judged = relevance[np.isfinite(relevance)]
-    return WhatIfStep(
-        strength=strength,
-        run=run,
-        shares=shares,
-        relevance=relevance,
-        share=weighted_mean(shares[there], omega),
-        value=float(judged.mean()) if len(judged) else math.nan,
-    )
-
-
-def _values(
-    known: Inputs, verdict: Verdict, run: Run, queries: Sequence[str], place: int, measure: str = ""
-) -> Floats:
-    wanted = parse_measure(measure) if measure else share_measure(verdict.attribute, verdict.cutoff)
-    block = evaluate(replace(known, runs={verdict.system: run}), [wanted]).block(wanted)
-    rows = {query: row for row, query in enumerate(block.query_ids)}
-    values = np.where(block.status[:, place] == 0, block.values[:, place], np.nan)
-    return np.array([values[rows[query]] if query in rows else math.nan for query in queries])
+def _relevance(
+    known: Inputs, runs: Mapping[float, Run], queries: Sequence[str], measure: str
+) -> dict[float, Floats]:
+    """(Q,) for each step; NaN where it is not known."""
+    if not measure:
+        return dict.fromkeys(runs, np.full(len(queries), math.nan))
+    named = {str(strength): run for strength, run in runs.items()}
+    wanted = parse_measure(measure)
+    scores = evaluate(replace(known, runs=named, groups=()), [wanted])
+    found = {}
+    for strength in runs:
+        block = scores.block(wanted, str(strength))
+        spots = places_among(queries, block.query_ids)
+        known_ones = (spots >= 0) & (block.status[spots, 0] == 0)
+        found[strength] = np.where(known_ones, block.values[spots, 0], np.nan)
+    return found

@@ -12,8 +12,8 @@ from evenrank.reporting.page.rendering import Section, render, section
 from evenrank.reporting.page.report_data import ReportData
 from evenrank.verdict import GroupFinding, Verdict
 from evenrank.verdict.findings import Findings
-from evenrank.verdict.ranks import RankShares
 from evenrank.verdict.sentences import describe_undecided, lowest_tested, percent
+from evenrank.verdict.shares import RankShares
 from evenrank.verdict.value import FAVOURED, LESS, NOT_SHOWN
 
 IN_ONE_BAR = 3  # groups; with more each has a bar of its own, since only ends have their own intervals
