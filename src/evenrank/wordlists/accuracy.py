@@ -2,71 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon
-from evenrank.errors import DataError, ParameterError, few
+from evenrank.errors import DataError, few
 from evenrank.evidence.scan import scan
 
-NOBODY = "nobody"
+NOBODY, TIE = "nobody", "tie"
 
 
-class LabelAccuracy(NamedTuple):
-    """Of the texts that people gave one label: how many the words give the same."""
+def label_accuracy(lexicon: Lexicon, labelled: Iterable[tuple[str, str]]) -> dict[str, Counter[str]]:
+    """For each label that people gave, how many of its texts the words give each label, from pairs of a text
+    and its label: a group of the lexicon, or ``nobody``.
 
-    label: str
-    texts: int
-    right: int
-    ties: int  # as many words of one group as of another
-    other: int  # more words of another group
-    silent: int  # no word, though people named a group
-
-    @property
-    def share(self) -> float:
-        return self.right / self.texts
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's, 95%."""
-        from scipy.stats import binomtest
-
-        found = binomtest(self.right, self.texts).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
-
-
-def label_accuracy(lexicon: Lexicon, labelled: Iterable[tuple[str, str]]) -> tuple[LabelAccuracy, ...]:
-    """By label, from pairs of a text and its label: a group of the lexicon, or ``nobody``.
-
-    A text leans to the group with most words in it. It is right if that is its label, and ``nobody`` is right
-    if there is no word of the lexicon.
+    A text leans to the group with most words in it; it may be a ``tie``, and is about ``nobody`` if there is
+    no word of the lexicon. The texts that are right for a label are those that the words give the same.
 
     >>> sides = Lexicon.build("sides", {"f": ["she"], "m": ["he"]})
-    >>> [(one.label, one.right, one.texts) for one in label_accuracy(sides, [("she", "f"), ("he", "f")])]
-    [('f', 1, 2)]
+    >>> found = label_accuracy(sides, [("she", "f"), ("he", "f"), ("it", "nobody")])
+    >>> found["f"]["f"] / found["f"].total(), found["nobody"]["nobody"]
+    (0.5, 1)
     """
     pairs = list(labelled)
-    if not pairs:
-        raise ParameterError("there is no labelled text")
-    known = (*lexicon.groups, NOBODY)
-    unknown = sorted({label for _, label in pairs} - set(known))
+    unknown = sorted({label for _, label in pairs}.difference(lexicon.groups, [NOBODY]))
     if unknown:
-        raise DataError(f"{few(unknown)} is no group of {lexicon.name}: labels are {', '.join(known)}")
+        known = ", ".join((*lexicon.groups, NOBODY))
+        raise DataError(f"{few(unknown)} is no group of {lexicon.name}: labels are {known}")
     counts = scan([(str(place), text) for place, (text, _) in enumerate(pairs)], lexicon).counts
-    found: dict[str, list[str]] = {label: [] for label in known}
+    found: dict[str, Counter[str]] = {}
     for (_, label), own in zip(pairs, counts.tolist(), strict=True):
-        most = max(own)
-        leaders = [group for group, count in zip(lexicon.groups, own, strict=True) if count == most]
-        found[label].append(NOBODY if most == 0 else leaders[0] if len(leaders) == 1 else "tie")
-    return tuple(
-        LabelAccuracy(
-            label,
-            len(given),
-            given.count(label),
-            given.count("tie"),
-            sum(one not in (label, "tie", NOBODY) for one in given),
-            given.count(NOBODY) if label != NOBODY else 0,
-        )
-        for label, given in found.items()
-        if given
-    )
+        leaders = [group for group, count in zip(lexicon.groups, own, strict=True) if count == max(own)]
+        given = NOBODY if max(own) == 0 else leaders[0] if len(leaders) == 1 else TIE
+        found.setdefault(label, Counter())[given] += 1
+    return found
