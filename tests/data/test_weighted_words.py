@@ -137,9 +137,7 @@ def test_problems_of_a_file_with_weights_have_lines(tmp_path: Path) -> None:
     path.write_text("word,group,weight\nshe,f,1\nnurse,f,lots\nnurse,m,0.5\nnurse,m,0.4\n")
     with pytest.raises(DataError) as refused:
         read_lexicon(path)
-    assert f"{path.name}:3: the weight of 'nurse' must be above 0 and at most 1, got 'lots'" in str(
-        refused.value
-    )
+    assert f"{path.name}:3: the weight of 'nurse'" in str(refused.value)
     assert ":5: 'nurse' is twice in group 'm'" in str(refused.value)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evenrank.errors import DataError, ParameterError
+from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError, Problem, few
 
 TARGET_TOLERANCE = 1e-6
 
@@ -58,38 +58,42 @@ class Lexicon:
         A word may stand in several groups only where each of them gives it a weight.
         """
         if len(words) < 2:
-            raise ParameterError(f"lexicon {name!r}: a share needs at least two groups, got {len(words)}")
+            raise ParameterError(
+                f"lexicon {name!r}: a share needs at least two groups, got {len(words)}: {few(list(words))}"
+            )
         owner: dict[str, str] = {}
         degrees: dict[str, dict[str, float]] = {}
-        problems: list[str] = []
-        for group, members in words.items():
-            own: set[str] = set()
-            given = members if isinstance(members, Mapping) else None
-            for word in members:
-                term = lower(word)
-                if not term.strip():
-                    problems.append(f"group {group!r} holds an empty word")
-                elif term != " ".join(term.split()):
-                    problems.append(f"{word!r}: the words of a term are separated by one blank")
-                elif term in own:
-                    problems.append(f"{word!r} is twice in group {group!r} (case does not count)")
-                elif given is not None and not 0 < given[word] <= 1:
-                    problems.append(
-                        f"the weight of {word!r} must be above 0 and at most 1, got {given[word]}"
-                    )
-                elif term in owner and (given is None or not isinstance(words[owner[term]], Mapping)):
-                    problems.append(f"{word!r} is in group {owner[term]!r} and in {group!r}")
-                else:
-                    own.add(term)
-                    degrees.setdefault(term, {})[group] = 1.0 if given is None else float(given[word])
-                    if term not in owner or degrees[term][group] > degrees[term][owner[term]]:
-                        owner[term] = group
-            if not own:
-                problems.append(f"group {group!r} has no words")
+        first: dict[str, int] = {}
+        problems: list[Problem] = []
+        for number, (group, word) in enumerate(((g, word) for g, own in words.items() for word in own), 1):
+            members, term = words[group], lower(word)
+            given = members[word] if isinstance(members, Mapping) else None
+            if not term.strip():
+                what = f"group {group!r} holds an empty word"
+            elif term != " ".join(term.split()):
+                what = f"{word!r}: the words of a term are separated by one blank"
+            elif group in degrees.get(term, {}):
+                what = f"{word!r} is twice in group {group!r} (case does not count)"
+            elif given is not None and not 0 < given <= 1:
+                what = f"the weight of {word!r} must be above 0 and at most 1, got {given}"
+            elif term in owner and (given is None or not isinstance(words[owner[term]], Mapping)):
+                what = f"{word!r} is in group {owner[term]!r} and in {group!r}"
+            else:
+                first.setdefault(term, number)
+                degrees.setdefault(term, {})[group] = 1.0 if given is None else float(given)
+                if term not in owner or degrees[term][group] > degrees[term][owner[term]]:
+                    owner[term] = group
+                continue
+            problems.append(Problem(number, what))
+        filled = {group for own in degrees.values() for group in own}
+        problems += [Problem(1, f"group {group!r} has no words") for group in words if group not in filled]
         pairs = {lower(a): lower(b) for a, b in (partners or {}).items()}
-        problems += _partner_problems(pairs, owner)
+        wrong = _partner_problems(pairs, owner)
+        problems += [Problem(first.get(a, first.get(pairs[a], 1)), what) for a, what in wrong.items()]
         if problems:
-            raise DataError("\n".join(f"lexicon {name!r}: {problem}" for problem in problems[:20]))
+            error = DataError("\n".join(f"lexicon {name!r}: {one.what}" for one in problems[:PROBLEMS_SHOWN]))
+            error.problems = tuple(problems)  # numbered by word, as they come group by group
+            raise error
         groups = tuple(words)
         weighted = any(isinstance(members, Mapping) for members in words.values())
         terms = sorted(owner, key=lambda term: groups.index(owner[term]))  # stable: as given in a group
@@ -202,16 +206,19 @@ class Lexicon:
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _partner_problems(pairs: Mapping[str, str], owner: Mapping[str, str]) -> list[str]:
-    problems = []
+def _partner_problems(pairs: Mapping[str, str], owner: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with the partner of which term, said once for two that are each other's."""
+    found: dict[str, str] = {}
     for term, partner in pairs.items():
+        if partner in found and pairs.get(partner) == term:
+            continue
         if term not in owner or partner not in owner:
-            problems.append(f"partners {term!r} and {partner!r} must both be terms")
+            found[term] = f"partners {term!r} and {partner!r} must both be terms"
         elif owner[term] == owner[partner]:
-            problems.append(f"partners {term!r} and {partner!r} are in the same group")
+            found[term] = f"partners {term!r} and {partner!r} are in the same group"
         elif pairs.get(partner) != term:
-            problems.append(f"partner of {term!r} is {partner!r}, but not the other way round")
-    return problems
+            found[term] = f"partner of {term!r} is {partner!r}, but not the other way round"
+    return found
 
 
 def _shares(name: str, groups: tuple[str, ...], targets: Mapping[str, float] | None) -> tuple[float, ...]:

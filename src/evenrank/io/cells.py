@@ -263,6 +263,11 @@ def text_cells(
     )
 
 
+def listed_cells(values: Any) -> list[Any]:
+    """The cells of a column as Python has them."""
+    return list(values.to_pylist() if isinstance(values, (pa.Array, pa.ChunkedArray)) else values)
+
+
 def is_missing(cell: Any) -> bool:
     # pandas has values of its own for a gap: NA and NaT
     return (

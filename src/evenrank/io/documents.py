@@ -120,7 +120,7 @@ def open_documents(
         raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
     frame = as_table(source)
     if frame is not None:
-        report = RowProblems("documents", place=lambda row: f"row {row + 1}")
+        report = RowProblems("documents")
         chosen = resolve_documents(frame.names, columns, "documents")
         return "documents", iter([_weighed(documents_of_columns(frame.column, chosen, report))])
     if columns is not None:
@@ -156,7 +156,7 @@ def _weighed(documents: Documents) -> Documents:
 def _pairs(pairs: Iterable[Any]) -> Iterator[Documents | DataError]:
     iterator, row = iter(pairs), 0
     while chunk := list(islice(iterator, _PAIRS)):
-        report = RowProblems("documents", place=lambda at, first=row: f"document {first + at + 1}")  # type: ignore[misc]
+        report = RowProblems("documents", called="document", first=row)
         for at, pair in enumerate(chunk):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 report.add(at, f"expected a pair (id, text), got {type(pair).__name__}")

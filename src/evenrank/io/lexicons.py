@@ -5,31 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evenrank.data.lexicon import Lexicon, lower
-from evenrank.errors import (
-    DataError,
-    DataErrors,
-    InputTypeError,
-    ParameterError,
-    Problem,
-    UnknownNameError,
-    shortened,
-)
+from evenrank.errors import DataError, InputTypeError, ParameterError, Problem, UnknownNameError, shortened
 from evenrank.io.atomic import atomic_write
-from evenrank.io.cells import BadValue, is_missing, is_number, quoted
+from evenrank.io.cells import is_missing, is_number, listed_cells, quoted
 from evenrank.io.column_names import candidates
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source, guess_format
 from evenrank.io.table_files import NamedTable, decoded, delimited_rows, open_table
-from evenrank.io.tables import Role, as_table, column_of_roles
+from evenrank.io.tables import Role, column_of_roles, the_table
 
 SHIPPED = ("gender-en", "gender-en-names", "gender-de", "religion-en", "region-en")
 ROLES = (
@@ -41,10 +33,6 @@ ROLES = (
 
 _COLUMNS = tuple(role.name for role in ROLES)
 _KEYS = ("name", "groups", "targets", "partners")
-_ACCEPTED = (
-    f"the name of one that comes with the package ({', '.join(SHIPPED)}, or several joined by '+'), "
-    "a path to a CSV or JSON file, an open file, a pandas, polars or Arrow table, or a dict {group: words}"
-)
 
 
 class Repeat(NamedTuple):
@@ -53,6 +41,15 @@ class Repeat(NamedTuple):
     word: str
     group: str
     what: str
+
+
+class _Entry(NamedTuple):
+    """A word of a group, and the row of its source that says so."""
+
+    row: int
+    word: str
+    group: str
+    weight: float | None = None
 
 
 def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
@@ -69,7 +66,7 @@ def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
     >>> read_lexicon("gender-en").groups
     ('female', 'male')
     """
-    lexicon = _read(source, name)
+    lexicon = _read(source, name or "lexicon")
     return lexicon if name is None else replace(lexicon, name=name)
 
 
@@ -80,78 +77,64 @@ def read_lexicon_with_repeats(source: str) -> tuple[Lexicon, list[Repeat]]:
     """
     repeats: list[Repeat] = []
     file = as_source(source) if source not in SHIPPED and source != "-" and _exists(source) else None
-    return (read_lexicon(source) if file is None else _from_file(file, repeats)), repeats
-
-
-def write_lexicon(lexicon: Lexicon, path: str | os.PathLike[str]) -> None:
-    """Write CSV or JSON, whichever the name of the file says. CSV has no place for targets."""
-    target = Path(path)
-    suffixes = [suffix.lower() for suffix in target.suffixes if suffix.lower() not in (".gz", ".zst")]
-    kind = suffixes[-1] if suffixes else ""
-    if kind not in (".csv", ".json"):
-        raise ParameterError(f"{path}: a lexicon is written as .csv or .json")
-    text = _as_csv(lexicon, target) if kind == ".csv" else _as_json(lexicon)
-    with atomic_write(path) as file:
-        file.write(text.encode())
+    return (read_lexicon(source) if file is None else _of_file(file, repeats)), repeats
 
 
 def lexicon_from_lists(name: str, lists: Mapping[str, object]) -> Lexicon:
     """From a file of words for each group, one term a line; blank lines and ``#`` lines do not count."""
-    words, errors = _Words(), DataErrors()
+    if len(lists) < 2:
+        raise ParameterError(f"lexicon {name!r}: a share needs at least two groups, so two lists of words")
+    entries, places, empty = list[_Entry](), list[str](), dict[int, str]()
     for group, value in lists.items():
         source = as_source(value)
         if source is None:
             raise InputTypeError(f"a word list is a path or an open file, got {type(value).__name__}")
-        lines = [line.strip() for line in _text(source).split("\n")]
-        report = RowProblems(source.name, lines=range(1, len(lines) + 1))
-        listed = [row for row, word in enumerate(lines) if word and not word.startswith("#")]
-        for row in listed:
-            words.add(report, row, lines[row], group)
-        if not listed:
-            errors.add(DataError(f"{source.name}: no words (of group {quoted(group)})"))
-        elif report.found:
-            errors.add(report.error())
-    errors.check()
-    return words.lexicon(name)
+        before = len(places)
+        for number, line in enumerate(decoded(source.content(), source.name).split("\n"), 1):
+            if line.strip() and not line.strip().startswith("#"):
+                entries.append(_Entry(len(places), line.strip(), group))
+                places.append(f"{source.name}:{number}")
+        if len(places) == before:
+            empty[len(places)] = f"no words (of group {quoted(group)})"
+            places.append(source.name)
+    report = RowProblems("word lists", at=places.__getitem__)
+    for row, what in empty.items():
+        report.add(row, what)
+    return _built(name, entries, report)
 
 
-def _read(source: object, name: str | None) -> Lexicon:
+def _read(source: object, name: str) -> Lexicon:
     if isinstance(source, Lexicon):
         return source
     if isinstance(source, str):
         parts = source.split("+")
-        if all(part in SHIPPED for part in parts):
-            return _joined(parts, _shipped)
-        if len(parts) > 1 and not _exists(source) and all(p in SHIPPED or _exists(p) for p in parts):
-            return _joined(parts, read_lexicon)
+        if all(part in SHIPPED or (len(parts) > 1 and _exists(part)) for part in parts) and (
+            not _exists(source) or source in SHIPPED
+        ):
+            return _joined(parts)
         if source != "-" and not _exists(source):
             raise UnknownNameError(
                 f"{quoted(source)} is neither a lexicon nor a file: there is no such file, and the lexicons "
                 f"that come with the package are {', '.join(SHIPPED)} (several are joined by '+')"
             )
     if isinstance(source, Mapping):
-        return _of_object(source, name or "lexicon", f"lexicon {name!r}" if name else "lexicon")
-    table = as_table(source, name or "lexicon")
-    if table is not None:
-        return _of_table(table, name or "lexicon")
-    found = as_source(source)
-    if found is None:
-        raise InputTypeError(f"a lexicon is read from {_ACCEPTED}; got {type(source).__name__}")
-    return _from_file(found)
+        return _of_object(source, name, f"lexicon {name!r}")
+    file = as_source(source)
+    return _of_table(the_table(source, "words", name=name), name) if file is None else _of_file(file)
+
+
+def _joined(names: Sequence[str]) -> Lexicon:
+    if len(set(names)) < len(names):
+        raise ParameterError(f"{'+'.join(names)}: a lexicon is joined to itself")
+    joined, *others = (_shipped(name) if name in SHIPPED else read_lexicon(name) for name in names)
+    for other in others:
+        joined = joined.joined(other)
+    return joined
 
 
 def _shipped(name: str) -> Lexicon:
     text = files("evenrank.lexicons").joinpath(f"{name}.csv").read_text("utf-8")
     return _of_table(_table_of_words(text, f"{name}.csv", ","), name)
-
-
-def _joined(names: list[str], read: Callable[[str], Lexicon]) -> Lexicon:
-    if len(set(names)) < len(names):
-        raise ParameterError(f"{'+'.join(names)}: a lexicon is joined to itself")
-    joined, *others = map(read, names)
-    for other in others:
-        joined = joined.joined(other)
-    return joined
 
 
 def _exists(path: str) -> bool:
@@ -161,20 +144,16 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _from_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
+def _of_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
     stem, format = source.stem or "lexicon", guess_format(source.path or source.name)
     if format in ("jsonl", "parquet"):
         return _of_table(open_table(source, format, "words"), stem, repeats)
-    text = _text(source)
-    if stem.lower().endswith(".json"):
-        return _of_json(text, source.name, stem[: -len(".json")], repeats)
-    if text.lstrip().startswith("{"):  # no word begins so: a name without a suffix tells nothing
-        return _of_json(text, source.name, stem, repeats)
+    text = decoded(source.content(), source.name)
+    # no word begins with a brace: a name without a suffix tells nothing
+    if stem.lower().endswith(".json") or text.lstrip().startswith("{"):
+        name = stem[: -len(".json")] if stem.lower().endswith(".json") else stem
+        return _of_object(_json_object(text, source.name), name, source.name, repeats)
     return _of_table(_table_of_words(text, source.name, "\t" if format == "tsv" else ","), stem, repeats)
-
-
-def _text(source: Source) -> str:
-    return decoded(source.content(), source.name)
 
 
 def _table_of_words(text: str, name: str, delimiter: str) -> NamedTable:
@@ -193,150 +172,50 @@ def _table_of_words(text: str, name: str, delimiter: str) -> NamedTable:
         )
         raise DataError.listing(name, [Problem(first, what)])
     report = RowProblems(name, lines=rows.lines, broken=rows.broken)
-    return NamedTable(names, lambda column: [row[names.index(column)] for row in rows.cells], report=report)
+    cells = {column: [row[place] for row in rows.cells] for place, column in enumerate(names)}
+    return NamedTable(names, cells.__getitem__, text=True, report=report)
 
 
 def _of_table(table: NamedTable, name: str, repeats: list[Repeat] | None = None) -> Lexicon:
     """A row a word; one a word and group where they have weights."""
-    chosen = column_of_roles(table, ROLES, None)
+    chosen, report = column_of_roles(table, ROLES, None), table.report
     if {"partner", "weight"} <= set(chosen):
         what = "a lexicon in a table has partners or weights, not both: write JSON"
         raise DataError(f"{table.name}: {what}")
-    words = _Words(repeats)
-    columns = [_texts(table.column(column)) for column in chosen.values()]
+    entries, pairs = list[_Entry](), dict[str, str]()
+    columns = [map(_text, listed_cells(table.column(column))) for column in chosen.values()]
     for row, cells in enumerate(zip(*columns, strict=True)):
-        words.add(table.report, row, **dict(zip(chosen, cells, strict=True)))
-    words.check_partners()
-    table.report.check()
-    if len(words.groups) < 2:
-        found = (
-            f"all words are of group {quoted(next(iter(words.groups)))}"
-            if words.groups
-            else "there are no words"
-        )
-        raise DataError(f"{table.name}: a share needs at least two groups, but {found}")
-    return words.lexicon(name)
-
-
-def _texts(cells: Any) -> list[str]:
-    listed = cells.to_pylist() if hasattr(cells, "to_pylist") else cells
-    return ["" if is_missing(cell) else str(cell).strip() for cell in listed]
-
-
-class _Words:
-    """Words as they come, and where each came first; what is wrong goes into the report that comes with it.
-
-    With ``repeats`` a word that comes again is put there, and is no problem.
-    """
-
-    def __init__(self, repeats: list[Repeat] | None = None) -> None:
-        self._repeats = repeats
-        self._first: dict[str, tuple[str, RowProblems, int]] = {}  # the group and the place of each term
-        self._partners: dict[str, str] = {}
-        self.groups: dict[str, dict[str, float]] = {}  # the weight of each term
-        self._weighted = False
-
-    def add(
-        self,
-        report: RowProblems,
-        row: int,
-        word: str,
-        group: str,
-        partner: str = "",
-        weight: str | None = None,
-    ) -> None:
-        """A word may come once for each group where it has weights, and once where it has none."""
-        term, own = lower(word), self.groups.get(group, {})
-        degree = 1.0 if weight is None else float(weight) if is_number(weight) else math.nan
-        before = self._first.get(term)
-        if not term:
-            report.add(row, "the word is empty")
-        elif not group:
-            report.add(row, f"{quoted(word)} has no group")
-        elif term != " ".join(term.split()):
-            report.add(row, f"{quoted(word)}: the words of a term are separated by one blank")
-        elif not 0 < degree <= 1:
-            shown = f"the weight of {quoted(word)} must be above 0 and at most 1, got {quoted(weight or '')}"
-            report.add(row, shown)
-        elif before is not None and (term in own or weight is None):
-            self._again(report, row, word, group, before)
+        found = dict(zip(chosen, cells, strict=True))
+        word, group, partner, weight = (found.get(role) for role in _COLUMNS)
+        if not word or not group:
+            report.add(row, f"{quoted(word)} has no group" if word else "the word is empty")
+        elif weight is not None and not is_number(weight):
+            report.add(row, f"the weight of {quoted(word)} must be a number, got {quoted(weight)}")
         else:
-            self._weighted = weight is not None
-            self.groups.setdefault(group, own)[term] = degree
-            self._first.setdefault(term, (group, report, row))
-            if partner:
-                self._partners[term] = lower(partner)
-
-    def _again(
-        self, report: RowProblems, row: int, word: str, group: str, first: tuple[str, RowProblems, int]
-    ) -> None:
-        owner, there, place = first
-        where = ""
-        if there.lines is not None:
-            line = there.line(place)
-            where = f"line {line}" if there is report else f"{there.source}:{line}"
-        if lower(word) in self.groups.get(group, {}):
-            how = "; ".join(filter(None, (where, "case does not count")))
-            what = f"{quoted(word)} is twice in group {quoted(group)} ({how})"
-        else:
-            what = (
-                f"{quoted(word)} is in group {quoted(owner)}{where and f' ({where})'} and in {quoted(group)}"
-            )
-        if self._repeats is None:
-            report.add(row, what)
-        else:
-            source = report.source if report.lines is None else f"{report.source}:{report.line(row)}"
-            self._repeats.append(Repeat(lower(word), group, f"{source}: {what}"))
-
-    def check_partners(self) -> None:
-        pairs = _mirrored(self._partners)
-        for term, partner in self._partners.items():
-            group, report, row = self._first[term]
-            if partner not in self._first:
-                what = f"the partner of {quoted(term)}, {quoted(partner)}, is not a word of the lexicon"
-            elif self._first[partner][0] == group:
-                what = f"{quoted(term)} and its partner {quoted(partner)} are in the same group"
-            elif pairs[partner] != term:
-                other = quoted(pairs[partner])
-                what = f"the partner of {quoted(term)} is {quoted(partner)}, whose partner is {other}"
-            else:
-                continue
-            report.add(row, what)
-
-    def lexicon(self, name: str) -> Lexicon:
-        words: Mapping[str, Any] = self.groups
-        if not self._weighted:
-            words = {group: list(own) for group, own in self.groups.items()}
-        return Lexicon.build(name, words, partners=_mirrored(self._partners))
+            entries.append(_Entry(row, word, group, None if weight is None else float(weight)))
+            pairs |= {word: partner} if partner else {}
+    return _built(name, entries, report, repeats, partners=pairs)
 
 
-def _mirrored(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Both directions of each pair; what is given both ways stays as it was given."""
-    both = {lower(term): lower(partner) for term, partner in pairs.items()}
-    for term, partner in list(both.items()):
-        both.setdefault(partner, term)
-    return both
+def _text(cell: Any) -> str:
+    return "" if is_missing(cell) else str(cell).strip()
 
 
-def _of_json(text: str, source: str, name: str, repeats: list[Repeat] | None = None) -> Lexicon:
+def _json_object(text: str, source: str) -> dict[str, Any]:
+    def with_keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if twice := {key for key, _ in pairs if [name for name, _ in pairs].count(key) > 1}:
+            raise DataError(f"{source}: the key {quoted(min(twice))} is there twice")
+        return dict(pairs)
+
     try:
-        value = json.loads(text, object_pairs_hook=_no_key_twice)
+        value = json.loads(text, object_pairs_hook=with_keys_once)
     except json.JSONDecodeError as error:
         raise DataError.listing(source, [Problem(error.lineno, f"not JSON: {error.msg}")]) from error
-    except (BadValue, RecursionError) as error:
+    except RecursionError as error:
         raise DataError(f"{source}: {error}") from error
     if not isinstance(value, dict):
         raise DataError(f'{source}: expected an object {{"groups": {{group: [words]}}}}')
-    return _of_object(value, name, source, repeats)
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = dict(pairs)
-    if len(keys) < len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in keys if names.count(key) > 1)
-        raise BadValue(f"the key {quoted(twice)} is there twice")
-    return keys
+    return value
 
 
 def _of_object(
@@ -347,57 +226,32 @@ def _of_object(
     The words of a group are a list, or ``{word: weight}``.
     """
     targets = partners = None
-    groups: Mapping[Any, Any] = value
     if isinstance(value.get("groups"), Mapping):
         unknown = [str(key) for key in value if key not in _KEYS]
         if unknown:
             raise DataError(f"{source}: unknown key {quoted(unknown[0])}; known are {', '.join(_KEYS)}")
-        groups, targets, partners = value["groups"], value.get("targets"), value.get("partners")
-        name = _checked_name(value.get("name", name), source)
-    words = {
-        _checked_name(group, source): _checked_words(words, group, source) for group, words in groups.items()
-    }
-    if repeats is not None and not any(isinstance(own, Mapping) for own in words.values()):
-        kept, report = _Words(repeats), RowProblems(source)
-        for group, word in ((group, word) for group, own in words.items() for word in own):
-            kept.add(report, 0, word, group)
-        report.check()
-        words = {group: list(kept.groups.get(group, {})) for group in words}
+        targets, partners = value.get("targets"), value.get("partners")
+        name, value = value.get("name", name), value["groups"]
+    for text in (name, *value):
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{source}: a name must be text, got {shortened(repr(text))}")
     if targets is not None:
         _check_values(targets, "targets", "a number for each group", (int, float), source)
     if partners is not None:
         _check_values(partners, "partners", "a word for each word", (str,), source)
-        partners = _mirrored(partners)
-    try:
-        return Lexicon.build(name, words, targets=targets, partners=partners)
-    except (DataError, ParameterError) as error:
-        # Lexicon.build calls the lexicon by its name, the user knows the file
-        said = str(error).replace(f"lexicon {name!r}: ", f"{source}: ")
-        raise DataError(said) from error
-
-
-def _checked_name(value: object, source: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise DataError(f"{source}: a name must be text, got {shortened(repr(value))}")
-    return value
-
-
-def _checked_words(words: object, group: str, source: str) -> list[str] | dict[str, float]:
-    if isinstance(words, Mapping):
-        _check_values(words, f"group {quoted(group)}", "a weight for each word", (int, float), source)
-        return dict(words)
-    # a string is a list of letters to Python, and never meant as one here
-    if isinstance(words, (str, bytes)) or not isinstance(words, Iterable):
-        raise DataError(
-            f"{source}: the words of group {quoted(group)} must be a list, got {shortened(repr(words))}"
-        )
-    found = list(words)
-    for word in found:
-        if not isinstance(word, str):
-            raise DataError(
-                f"{source}: group {quoted(group)} holds {shortened(repr(word))}, which is not text"
-            )
-    return found
+    entries = []
+    for group, given in value.items():
+        weighted = isinstance(given, Mapping)
+        # a string is a list of letters to Python, and never meant as one here
+        words = [] if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else list(given)
+        if weighted:
+            _check_values(given, f"group {quoted(group)}", "a weight for each word", (int, float), source)
+        if not words or not all(isinstance(word, str) for word in words):
+            what = shortened(repr(given))
+            raise DataError(f"{source}: group {quoted(group)} must be a list of words, got {what}")
+        entries += [_Entry(0, word, group, float(given[word]) if weighted else None) for word in words]
+    report = RowProblems(source, at=lambda _: source)
+    return _built(name, entries, report, repeats, targets=targets, partners=partners)
 
 
 def _check_values(value: object, key: str, wanted: str, types: tuple[type, ...], source: str) -> None:
@@ -407,17 +261,79 @@ def _check_values(value: object, key: str, wanted: str, types: tuple[type, ...],
             raise DataError(f"{source}: {key} must give {wanted}, got {shortened(repr(value))}")
 
 
-def _as_csv(lexicon: Lexicon, path: Path) -> str:
+def _built(
+    name: str,
+    entries: Iterable[_Entry],
+    report: RowProblems,
+    repeats: list[Repeat] | None = None,
+    *,
+    targets: Mapping[str, float] | None = None,
+    partners: Mapping[str, str] | None = None,
+) -> Lexicon:
+    """The lexicon of these words. A word that comes again, which it may only do in another group and with
+    weights, is a problem; with ``repeats`` it is put there."""
+    groups: dict[str, dict[str, _Entry]] = {}
+    first: dict[str, _Entry] = {}
+    for entry in entries:
+        term, own = lower(entry.word), groups.setdefault(entry.group, {})
+        before = own.get(term) or first.setdefault(term, entry)
+        if before is entry or (before.group != entry.group and None not in (before.weight, entry.weight)):
+            own[term] = entry
+            continue
+        both = f"is in group {quoted(before.group)} and in {quoted(entry.group)}"
+        what = f"is twice in group {quoted(entry.group)}" if before.group == entry.group else both
+        what = f"{quoted(entry.word)} {what}"
+        if before.row != entry.row:
+            line = report.lines and f"line {report.line(before.row)}"
+            what += f" (first {line or report.where(before.row)})"
+        if repeats is None:
+            report.add(entry.row, what)
+        else:
+            repeats.append(Repeat(term, entry.group, f"{report.where(entry.row)}: {what}"))
+    pairs = {lower(word): lower(partner) for word, partner in (partners or {}).items()}
+    for word, partner in list(pairs.items()):
+        pairs.setdefault(partner, word)
+    words = {
+        group: list(own)
+        if all(entry.weight is None for entry in own.values())
+        else {term: entry.weight for term, entry in own.items()}
+        for group, own in groups.items()
+    }
+    try:
+        lexicon = Lexicon.build(name, words, targets=targets, partners=pairs)
+    except DataError as error:  # it counts the words group by group; the user knows lines
+        rows = [entry.row for entry in chain.from_iterable(own.values() for own in groups.values())]
+        problems = [Problem(rows[problem.line - 1] + 1, problem.what) for problem in error.problems]
+        raise report.relocated(DataError.listing(name, problems)) from None
+    except ParameterError as error:
+        report.check()
+        raise DataError(str(error).replace(f"lexicon {name!r}: ", f"{report.source}: ")) from None
+    report.check()
+    return lexicon
+
+
+def write_lexicon(lexicon: Lexicon, path: str | os.PathLike[str]) -> None:
+    """Write CSV or JSON, whichever the name of the file says. CSV has no place for targets."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zst")]
+    kind = suffixes[-1] if suffixes else ""
+    if kind not in (".csv", ".json"):
+        raise ParameterError(f"{path}: a lexicon is written as .csv or .json")
+    text = _as_csv(lexicon, path) if kind == ".csv" else _as_json(lexicon)
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
+def _as_csv(lexicon: Lexicon, path: object) -> str:
+    lost = [quoted(group) for group in lexicon.groups if not group or group != group.strip()]
     if lexicon.targets != (1 / len(lexicon.groups),) * len(lexicon.groups):
-        raise ParameterError(f"{path}: CSV has no place for the targets of {lexicon!r}: write .json")
-    odd = [group for group in lexicon.groups if not group or group != group.strip()]
-    if odd:
-        raise ParameterError(f"{path}: CSV cannot hold the group {odd[0]!r} as it is: write .json")
+        lost.append("targets")
+    if lexicon.weights is not None and lexicon.partners:
+        lost.append("partners beside weights")
+    if lost:
+        raise ParameterError(f"{path}: CSV has no place for {', '.join(lost)} of {lexicon!r}: write .json")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if lexicon.weights is not None:
-        if lexicon.partners:
-            raise ParameterError(f"{path}: CSV cannot hold both weights and partners: write .json")
         writer.writerow(("word", "group", "weight"))
         for group, own in lexicon.to_weights().items():
             writer.writerows((term, group, repr(weight)) for term, weight in own.items())

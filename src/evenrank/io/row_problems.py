@@ -11,9 +11,8 @@ class RowProblems:
     """Problems of one source by row, until there are more than are shown.
 
     Where the rows come from lines of a file, ``lines`` holds the number of each, or counts them for a
-    message, and ``broken`` are lines that are no rows; ``place`` says it in words
-    (the query and document of a mapping), or nothing, and ``at`` names the file and line, where there are
-    several files; without any of these, a row is called by its number.
+    message, and ``broken`` are lines that are no rows. For rows of anything else ``at`` says where a row is,
+    as the query and document of a mapping; without either, a row is called by its number after the ``first``.
 
     >>> report = RowProblems("frame")
     >>> report.add(2, "score is missing")
@@ -28,13 +27,14 @@ class RowProblems:
         *,
         lines: Sequence[int] | Callable[[], Sequence[int]] | None = None,
         broken: Sequence[Problem] = (),
-        place: Callable[[int], str] | None = None,
         at: Callable[[int], str] | None = None,
+        called: str = "row",
+        first: int = 0,
     ) -> None:
         self.source = source
         self.lines = lines
-        self.place = place
         self.at = at
+        self.called, self.first = called, first
         self.hint = ""  # what to add to a problem that ``relocated`` tells
         self.subject: Callable[[int], str] | None = None  # what to put before a problem that is added
         self._broken = broken
@@ -56,17 +56,14 @@ class RowProblems:
             raise self.error()
 
     def error(self) -> DataError:
-        problems = sorted(self._problems, key=lambda problem: self.line(problem[0]))
-        numbered = [Problem(self.line(row), what) for row, what in problems]
+        rows = sorted(self._problems, key=lambda problem: problem[0])
+        numbered = [Problem(self.line(row), what) for row, what in rows]
         if self.lines is not None:
-            return DataError.listing(
-                self.source, sorted([*numbered, *self._broken], key=lambda one: one.line), more=self._more
-            )
-        shown = problems[:PROBLEMS_SHOWN]
-        lines = [f"{self._at(row)}: {what}" for row, what in shown]
-        if self._more or len(problems) > PROBLEMS_SHOWN:
-            lines.append(f"{self.source}: only the first {len(shown)} problems are listed")
-        error = DataError("\n".join(lines))
+            return DataError.listing(self.source, sorted([*numbered, *self._broken]), more=self._more)
+        shown = [f"{self.where(row)}: {what}" for row, what in rows[:PROBLEMS_SHOWN]]
+        if self._more or len(rows) > PROBLEMS_SHOWN:
+            shown.append(f"{self.source}: only the first {PROBLEMS_SHOWN} problems are listed")
+        error = DataError("\n".join(shown))
         error.problems = tuple(numbered[:PROBLEMS_SHOWN])
         return error
 
@@ -75,7 +72,7 @@ class RowProblems:
         if not error.problems:
             return error
         self._more = error.more
-        self._problems = [(problem.line - 1, problem.what + self.hint) for problem in error.problems]
+        self._problems += [(problem.line - 1, problem.what + self.hint) for problem in error.problems]
         return self.error()
 
     def line(self, row: int) -> int:
@@ -84,8 +81,10 @@ class RowProblems:
             self.lines = self.lines()
         return row + 1 if self.lines is None else self.lines[row]
 
-    def _at(self, row: int) -> str:
+    def where(self, row: int) -> str:
+        """The source and the place of a row in it."""
         if self.at is not None:
             return self.at(row)
-        place = f"row {row + 1}" if self.place is None else self.place(row)
-        return f"{self.source}: {place}" if place else self.source
+        if self.lines is None:
+            return f"{self.source}: {self.called} {self.first + row + 1}"
+        return f"{self.source}:{self.line(row)}"

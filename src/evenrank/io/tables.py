@@ -136,7 +136,7 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
     used = list(names[-len(keys) - 1 :]) if mapping else list(names)
     columns = dict(zip(used, [*keys, values] if mapping else [[]] * len(used), strict=True))
     report = RowProblems(
-        name, place=lambda row: ", ".join(f"{key} {columns[key][row]!r}" for key in used[:-1])
+        name, at=lambda row: f"{name}: " + ", ".join(f"{key} {columns[key][row]!r}" for key in used[:-1])
     )
     return NamedTable(used, columns.__getitem__, report=report, roles={role: role for role in used})
 

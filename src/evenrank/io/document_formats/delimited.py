@@ -63,7 +63,7 @@ def read_delimited(reading: Reading, delimiter: str) -> Iterator[Documents]:
             )
         except pa.ArrowInvalid as error:
             raise _malformed(reading, delimiter, row, error) from error
-        report = RowProblems(reading.name, place=lambda at, begin=row: f"document {begin + at + 1}")  # type: ignore[misc]
+        report = RowProblems(reading.name, called="document", first=row)
         yield documents_of_columns(table.column, chosen, report, reading.taken())
         row += len(table)
 

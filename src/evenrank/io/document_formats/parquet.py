@@ -89,7 +89,7 @@ def read_parquet(reading: Reading) -> Iterator[Documents | DataError]:
             rows = max(1, min(_ROWS, _BYTES * about.num_rows // max(1, about.total_byte_size)))
             columns = list(opened.chosen.values())
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
-                report = RowProblems(reading.name, place=lambda row, begin=first: f"row {begin + row + 1}")  # type: ignore[misc]
+                report = RowProblems(reading.name, first=first)
                 try:
                     yield documents_of_columns(batch.column, opened.chosen, report, reading.taken())
                 except DataError as error:

@@ -208,9 +208,8 @@ def _check_dictionary(table: NamedTable, asked: Asked) -> None:
             "shares of values are a table with one column for each value, or rows for Membership.build"
         )
     queries = table.column("query") if by_query else []
-    table.report.place = lambda row: (
-        f"query {queries[row]!r}" if by_query else ""
-    )  # documents are named anyway
+    # documents are named anyway
+    table.report.at = lambda row: table.name + (f": query {queries[row]!r}" if by_query else "")
 
 
 def _without(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
