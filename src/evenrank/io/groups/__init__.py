@@ -87,8 +87,7 @@ def read_groups(
         raise InputTypeError(f"attribute {name!r}: values must be a list of names, got {values!r}")
     of_labels = {"even": even, "ignore": ignore, "unlabelled": unlabelled, "votes": votes}
     if bins is not None:
-        bins = checked_bins(name, bins)
-        ordinal = True
+        bins, ordinal = checked_bins(name, bins), True
         _refuse(name, of_labels | {"values": values, "multilabel": multilabel}, "bins= is for numbers")
     if votes and (multilabel or unlabelled is not None):
         raise ParameterError(f"attribute {name!r}: votes are for one value, so not multilabel or own values")
@@ -105,10 +104,13 @@ def read_groups(
     table, values = _table(source, file, format, asked)
     entries = table_entries(table, replace(asked, values=values))
     named = values is not None or entries.lists
-    if not named and entries.shares is None:
+    evenly, ignored = even_labels(even), even_labels(ignore)
+    if entries.shares is not None:
+        _refuse(name, {"even": even, "ignore": ignore}, f"{table.name} has shares")
+    elif not named:
         refuse_quantities(entries.names, name, table.name)
-    if ignore:
-        entries = _without(entries, even_labels(ignore), name)
+    if ignored:
+        entries = _without(entries, ignored, name)
     if votes:
         entries = shares_of_votes(entries)
     if entries.lists:
@@ -117,12 +119,15 @@ def read_groups(
         entries, values = _with_own(entries, values)
     if not len(entries.rows):
         raise DataError(f"{table.name}: no groups (no document has a value of {name!r})")
-    evenly = even_labels(even)
-    if evenly and entries.shares is not None:
-        raise ParameterError(f"attribute {name!r}: even= is for labels, and {table.name} has shares")
-    if values is None:
-        _check_labels(entries.names, evenly, name, table.name)
     labels = [label for label in entries.names if label not in evenly]
+    if values is None:
+        _check_there(evenly, entries.names, name, "even")
+        if len(labels) == 1:
+            raise ParameterError(
+                f"{table.name}: attribute {name!r}: a share needs at least two values, and {labels[0]!r} is "
+                "the only one: take a file or a column (column=) in which documents differ, or, to measure "
+                "shares, name also the values that no document has (values=A,B)"
+            )
     attribute = attribute_of(name, labels, values=values, ordinal=ordinal, target=target)
     built = _built(entries, attribute, evenly, multilabel, split, None if file is None else file.name)
     return replace(built, own=unlabelled == OWN, named=named, unit=owners)
@@ -132,6 +137,14 @@ def _refuse(name: str, options: Mapping[str, Any], why: str) -> None:
     """Refuse options that are for labels."""
     if given := [option for option, value in options.items() if value]:
         raise ParameterError(f"attribute {name!r}: {why}, and {given[0]}= is for labels")
+
+
+def _check_there(labels: frozenset[str], found: Sequence[str], name: str, option: str) -> None:
+    if absent := sorted(labels - set(found)):
+        raise ParameterError(
+            f"attribute {name!r}: no document has the label {absent[0]!r} of {option}=; "
+            f"found are {listed(found)}"
+        )
 
 
 def _units(
@@ -176,51 +189,38 @@ def _table(
         return table_of_folder(source, format, needed), asked.values
     if file is not None:
         format = format or guess_format(file.path or file.name, GROUP_SUFFIXES) or "trec"
-    if file is None or format not in LINES:
-        given = source if file is None else file
-        table = the_table(given, "groups", name=asked.name, format=format, mapping=ROLES)
-        values, kind = asked.values, type(source).__name__
-        if table.roles is not None:
-            _check_dictionary(table, asked)
-    else:
-        file.check()
-        kind = f"a {format} file"
-        if asked.bins is not None or asked.votes:
-            raise ParameterError(f"{file.name}: bins= and votes= apply only to tables, and this is {kind}")
-        table, values = table_of_lines(file, format, asked.values, asked.multilabel)
-    if table.roles is not None and (asked.votes or asked.column is not None or asked.own_columns):
-        option = "votes" if asked.votes else "columns"
-        raise ParameterError(f"{table.name}: {option}= applies only to tables: {kind} has no named columns")
-    return table, values
-
-
-def _check_dictionary(table: NamedTable, asked: Asked) -> None:
-    """Refuse shares in a dictionary: they would be taken for queries and documents."""
-    by_query = "query" in table.names
-    floats = (float, np.floating)
-    if (
-        by_query
-        and asked.bins is None
-        and any(isinstance(cell, floats) and cell == cell for cell in table.column("value"))
-    ):
+        if format in LINES:
+            file.check()
+            _refuse_columns(asked, file.name, f"a {format} file")
+            return table_of_lines(file, format, asked.values, asked.multilabel)
+    given = source if file is None else file
+    table = the_table(given, "groups", name=asked.name, format=format, mapping=ROLES)
+    if table.roles is None:
+        return table, asked.values
+    cells = table.column("value")
+    _refuse_columns(replace(asked, bins=None), table.name, type(source).__name__)
+    if "query" not in table.names:
+        table.report.at = lambda _: table.name  # documents are named anyway
+        return table, asked.values
+    if asked.bins is None and any(isinstance(cell, float) and cell == cell for cell in cells):
         raise InputTypeError(
             f"{asked.name}: {{query: {{document: value}}}} has labels, and numbers with a point are none: "
             "shares of values are a table with one column for each value, or rows for Membership.build"
         )
-    queries = table.column("query") if by_query else []
-    # documents are named anyway
-    table.report.at = lambda row: table.name + (f": query {queries[row]!r}" if by_query else "")
+    queries = table.column("query")
+    table.report.at = lambda row: f"{table.name}: query {queries[row]!r}"
+    return table, asked.values
+
+
+def _refuse_columns(asked: Asked, name: str, kind: str) -> None:
+    options = {"votes": asked.votes, "bins": asked.bins, "columns": asked.column or asked.own_columns}
+    if given := [option for option, value in options.items() if value]:
+        raise ParameterError(f"{name}: {given[0]}= applies only to tables: {kind} has no named columns")
 
 
 def _without(entries: Entries, ignore: frozenset[str], name: str) -> Entries:
     """The entries without those of the labels to ignore: their documents then have no label."""
-    if entries.shares is not None:
-        raise ParameterError(f"attribute {name!r}: ignore= is for labels, and these are shares")
-    if absent := sorted(ignore - set(entries.names)):
-        raise ParameterError(
-            f"attribute {name!r}: no document has the label {absent[0]!r} of ignore=; "
-            f"found are {listed(entries.names)}"
-        )
+    _check_there(ignore, entries.names, name, "ignore")
     stays = np.array([label not in ignore for label in entries.names], bool)  # (L,)
     kept = np.flatnonzero(stays[entries.codes])
     codes = (np.cumsum(stays) - 1)[entries.codes[kept]]
@@ -232,30 +232,12 @@ def _with_own(entries: Entries, values: Sequence[str] | None) -> tuple[Entries, 
     """Each document without a value as a value of its own."""
     bare = np.setdiff1d(np.arange(len(entries.documents)), entries.rows)
     own = take(entries.documents, bare).to_pylist()
-    names = tuple(dict.fromkeys((*entries.names, *own)))
-    place = {label: code for code, label in enumerate(names)}
-    codes = np.array([place[label] for label in own], np.int64)
+    place = {label: code for code, label in enumerate(dict.fromkeys((*entries.names, *own)))}
+    rows = np.concatenate([entries.rows, bare])
+    codes = np.concatenate([entries.codes, np.array([place[label] for label in own], np.int64)])
     shares = None if entries.shares is None else np.concatenate([entries.shares, np.ones(len(bare))])
-    found = entries._replace(
-        rows=np.concatenate([entries.rows, bare]), codes=np.concatenate([entries.codes, codes]),
-        names=names, shares=shares,
-    )  # fmt: skip
+    found = entries._replace(rows=rows, codes=codes, names=tuple(place), shares=shares)
     return found, None if values is None else list(dict.fromkeys((*values, *own)))
-
-
-def _check_labels(found: Sequence[str], even: frozenset[str], name: str, source: str) -> None:
-    """Refuse labels that are no two groups, and labels of ``even`` that nobody has."""
-    if absent := sorted(even - set(found)):
-        raise ParameterError(
-            f"attribute {name!r}: no document has the label {absent[0]!r} of even=; found are {listed(found)}"
-        )
-    labels = [label for label in found if label not in even]
-    if len(labels) == 1:
-        raise ParameterError(
-            f"{source}: attribute {name!r}: a share needs at least two values, and {labels[0]!r} is the only "
-            "one: take a file or a column (column=) in which documents differ, or, to measure shares, name "
-            "also the values that no document has (values=A,B)"
-        )
 
 
 def _built(
@@ -276,10 +258,9 @@ def _built(
             queries=queries, multilabel=multilabel, split=split, source=source,
         )  # fmt: skip
     except DataError as error:  # it counts entries; the user knows lines, rows or documents
-        unknown = [line for line, what in error.problems if _NO_VALUE in what][:1]
-        problems = [
-            Problem(int(rows[line - 1]) + 1, what + (_OTHER_LABELS if line in unknown else ""))
-            for line, what in error.problems
-        ]
+        problems = [Problem(int(rows[line - 1]) + 1, what) for line, what in error.problems]
+        unknown = next((place for place, one in enumerate(problems) if _NO_VALUE in one.what), None)
+        if unknown is not None:
+            problems[unknown] = problems[unknown]._replace(what=problems[unknown].what + _OTHER_LABELS)
         moved = DataError.listing(entries.report.source, problems, more=error.more)
-        raise entries.report.relocated(moved if error.problems else error) from None
+        raise entries.report.relocated(moved if problems else error) from None

@@ -15,7 +15,7 @@ from evenrank.arrays import Bools, Floats, Int64s, values_of
 from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
-from evenrank.io.cells import described, id_cells, is_missing, is_number, one_array, score_cells
+from evenrank.io.cells import described, id_cells, is_missing, is_number, listed_cells, one_array, score_cells
 from evenrank.io.column_names import ACCEPTED, SharedColumns, candidates, listed, resolve
 from evenrank.io.groups.bins import CURE, Bins, binned
 from evenrank.io.row_problems import RowProblems
@@ -78,41 +78,32 @@ Values = tuple[Int64s, Int64s, tuple[str, ...], Floats | None]  # rows, codes, n
 
 
 def table_entries(table: NamedTable, asked: Asked) -> Entries:
-    report, chosen = table.report, table.roles
-    called = asked.name  # in messages
-    if chosen is None:
-        try:
-            chosen = _chosen(table, asked)
-        except DataError as error:
-            said = report.error() if report.found else error  # lines that are no rows may be why
-            has_header = bool(candidates(table.names, "document"))
-            raise DataError(f"{said}\n{NO_HEADER}") if table.text and not has_header else said from None
+    report, called = table.report, asked.name
+    chosen: Mapping[str, str] = table.roles or {}
+    if table.roles is None:
+        chosen = _chosen(table, asked)
         called = chosen.get("value", called)
     documents = id_cells(table.column(chosen["document"]), "document", report)
-    queries = None
-    if "query" in chosen:
-        queries = as_strings(query_column(table, chosen["query"]))
+    queries = as_strings(query_column(table, chosen["query"])) if "query" in chosen else None
     report.subject = lambda row: f"document {documents[row].as_py()!r}: "
+    lists = asked.bins is not None or "value" not in chosen
     if asked.bins is not None:
-        values = _bins(table, asked.name, chosen.get("value"), called, asked.bins)
-    elif "value" in chosen:
+        values = _bins(table, chosen.get("value"), called, asked.bins)
+    elif lists:
+        names = _value_columns(table, asked, chosen)
+        values = _shares_by_column(table, names)
+        if asked.values is None:
+            report.hint = f" (the columns taken for values: {listed(names)})"
+    else:
         values = _labels(table.column(chosen["value"]), called, report)
         if "share" in chosen and values[3] is None:
-            values = _with_shares(
-                values, score_cells(table.column(chosen["share"]), report, "share", text=table.text), report
-            )
-    else:
-        values = _shares_by_column(table, _value_columns(table, asked, chosen))
-        if asked.values is None:
-            report.hint = f" (the columns taken for values: {listed(values[2])})"
+            cells = table.column(chosen["share"])
+            values = _with_shares(values, score_cells(cells, report, "share", text=table.text), report)
     report.check()
     if len(documents) == 0:
         raise DataError(f"{table.name}: no groups (the table has no rows)")
-    lists = asked.bins is not None or "value" not in chosen
     entries = Entries(documents, queries, *values, report, lists)
     if asked.votes:
-        if entries.shares is not None:
-            raise DataError(f"{table.name}: a vote is one label, not shares: read shares without votes")
         _check_votes(entries, id_cells(table.column(chosen["rater"]), "rater", report))
     return entries
 
@@ -120,73 +111,69 @@ def table_entries(table: NamedTable, asked: Asked) -> Entries:
 def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
     """The columns of documents, queries, values and shares, as far as there are any."""
     given = {role: name for role, name in asked.columns.items() if name in table.names} | asked.own_columns
-    for role in given:
-        if role not in _ROLES:
-            raise ParameterError(f"columns: {role!r} is not one of {', '.join(_ROLES)}")
+    if wrong := [role for role in given if role not in _ROLES]:
+        raise ParameterError(f"columns: {wrong[0]!r} is not one of {', '.join(_ROLES)}")
     if asked.column is not None and given.setdefault("value", asked.column) != asked.column:
         raise ParameterError(f"the values are in {asked.column!r} or in {given['value']!r}: say one")
-    if "value" not in given and asked.name in table.names:
-        given["value"] = asked.name
+    if asked.name in table.names:
+        given.setdefault("value", asked.name)
     found = {role: [name for name in table.names if name in ACCEPTED[role]] for role in _ROLES}
-    spare = [name for name in _SPARE_IDS if name in table.names]
-    if spare and "document" not in given and not found["document"]:
-        given["document"] = spare[0]
-    taken = {name for role, name in given.items() if role != "query"}
-    has_value = "value" in given or found["value"] or asked.votes
-    wanted = {
+    if spare := [name for name in _SPARE_IDS if name in table.names and not found["document"]]:
+        given.setdefault("document", spare[0])
+    has_value = bool("value" in given or found["value"] or asked.votes)
+    there = {
         "document": True,
-        "query": "query" in given or set(found["query"]) - taken,
+        "query": "query" in given or not set(found["query"]) <= set(given.values()),
         "rater": asked.votes,
         "value": has_value,
-        "share": has_value and ("share" in given or found["share"]),
+        "share": has_value and ("share" in given or bool(found["share"])),
     }
-    if "value" not in given and len(found["value"]) > 1:
-        raise DataError(
-            f"{table.name}: the values of {asked.name!r} could be in any of the columns "
-            f"{listed(found['value'])}: say which, column={found['value'][0]!r} (in the shell "
-            f"FILE:column={found['value'][0]})"
-        )
-    advice = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
-    roles = [role for role, there in wanted.items() if there]
-    return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
+    try:
+        if "value" not in given and len(found["value"]) > 1:
+            raise DataError(
+                f"{table.name}: the values of {asked.name!r} could be in any of the columns "
+                f"{listed(found['value'])}: say which, column={found['value'][0]!r} (in the shell "
+                f"FILE:column={found['value'][0]})"
+            )
+        advice = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
+        roles = [role for role in there if there[role]]
+        return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
+    except DataError as error:
+        said = table.report.error() if table.report.found else error  # lines that are no rows may be why
+        has_header = bool(candidates(table.names, "document"))
+        raise DataError(f"{said}\n{NO_HEADER}") if table.text and not has_header else said from None
 
 
 def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that stand for a value each."""
     rest = [name for name in table.names if name not in chosen.values()]
     names = rest if asked.values is None else list(asked.values)
-    missing = [name for name in names if name not in rest]
-    if asked.values is None:
-        missing = [name for name in names if not _holds_numbers(table.column(name))]
+    missing = [name for name in names if name not in rest or not _holds_numbers(table.column(name))]
     if missing or len(names) < 2:
         lacking = f" for {listed(missing)}" if missing else ""
         raise DataError(
             f"{table.name}: no column of labels for {asked.name!r} (accepted: {asked.name}, "
             f"{', '.join(ACCEPTED['value'])}), and no columns of shares{lacking}; the columns found are "
-            f"{listed(table.names)}: name it with column=... (in the shell FILE:column=NAME)"
+            f"{listed(table.names)}: name the column of labels with column=... (in the shell "
+            "FILE:column=NAME)"
         )
     return tuple(names)
 
 
 def _holds_numbers(cells: Any) -> bool:
     """Whether some of the first cells are numbers."""
-    first = one_array(cells[:PROBLEMS_SHOWN])
-    return any(is_number(str(cell)) for cell in (first.to_pylist() if isinstance(first, pa.Array) else first))
+    return any(is_number(str(cell)) for cell in listed_cells(one_array(cells[:PROBLEMS_SHOWN])))
 
 
-def _bins(table: NamedTable, name: str, column: str | None, called: str, bins: Bins) -> Values:
+def _bins(table: NamedTable, column: str | None, called: str, bins: Bins) -> Values:
     """A column of numbers, in groups."""
-    if column is None:
-        raise DataError(
-            f"{table.name}: no column of numbers for {name!r}; the columns found are {listed(table.names)}: "
-            "name it with column=... (in the shell FILE:column=NAME)"
-        )
     table.report.check()
-    cells = table.column(column)
-    if not _holds_numbers(cells):
+    cells = None if column is None else table.column(column)
+    if cells is None or not _holds_numbers(cells):
         raise DataError(
-            f"{table.name}: {called!r} has no numbers, and bins= makes groups of numbers: give it to columns "
-            "of numbers alone (in the shell --groups seller --groups price:bins=4)"
+            f"{table.name}: no column of numbers for {called!r}, and bins= makes groups of numbers; the "
+            f"columns found are {listed(table.names)}: name it with column=... (in the shell --groups seller "
+            "--groups price:bins=4, or FILE:column=NAME)"
         )
     numbers, missing = _numbers(cells, table.report, called, text=table.text)
     table.report.check()
@@ -206,11 +193,10 @@ def _with_shares(values: Values, shares: Floats, report: RowProblems) -> Values:
 
 def _shares_by_column(table: NamedTable, names: tuple[str, ...]) -> Values:
     """One column a value; a row whose cells are all empty has none."""
-    columns = [
+    found = [
         _numbers(table.column(name), table.report, f"the share of {name}", text=table.text) for name in names
     ]
-    shares = np.stack([numbers for numbers, _ in columns], axis=1)  # (R, L)
-    missing = np.stack([gaps for _, gaps in columns], axis=1)  # (R, L)
+    shares, missing = (np.stack(both, axis=1) for both in zip(*found, strict=True))  # (R, L) each
     rows = np.flatnonzero(~missing.all(axis=1))
     for place, row in np.argwhere(missing[rows].T)[: PROBLEMS_SHOWN + 1].tolist():
         table.report.add(int(rows[row]), f"the share of {names[place]} is missing")
@@ -221,24 +207,19 @@ def _shares_by_column(table: NamedTable, names: tuple[str, ...]) -> Values:
 def _numbers(cells: Any, report: RowProblems, role: str, *, text: bool) -> tuple[Floats, Bools]:
     """The number of each cell, 0 for one that is empty; and which are empty."""
     cells = one_array(cells)
-    if isinstance(cells, pa.Array):
-        gaps = pc.is_null(cells, nan_is_null=pa.types.is_floating(cells.type))
-        if is_text(cells.type):
-            blank = pc.equal(pc.binary_length(pc.utf8_trim_whitespace(cells)), 0)
-            gaps = pc.or_(gaps, pc.fill_null(blank, True))
-        missing = values_of(gaps)
+    if isinstance(cells, pa.Array) and not is_text(cells.type):
+        missing = values_of(pc.is_null(cells, nan_is_null=pa.types.is_floating(cells.type)))
+    elif isinstance(cells, pa.Array):
+        missing = values_of(pc.equal(pc.utf8_trim_whitespace(pc.fill_null(cells, "")), ""))
     else:
-        missing = np.array(
-            [is_missing(cell) or (isinstance(cell, str) and not cell.strip()) for cell in cells], bool
-        )
+        missing = np.array([is_missing(one) or (isinstance(one, str) and not one.strip()) for one in cells])
     if missing.any():
-        listed_cells = cells.to_pylist() if isinstance(cells, pa.Array) else cells
         blank = "0" if text else 0
-        cells = [blank if gap else cell for gap, cell in zip(missing.tolist(), listed_cells, strict=True)]
-    return score_cells(cells, report, role, text=text), missing
+        cells = [blank if gap else cell for gap, cell in zip(missing, listed_cells(cells), strict=True)]
+    return score_cells(cells, report, role, text=text), missing.astype(bool)
 
 
-def _labels(cells: Any, column: str, report: RowProblems) -> Values:
+def _labels(cells: Any, called: str, report: RowProblems) -> Values:
     """An empty cell has no value, a list several, and a mapping has shares of them."""
     cells = one_array(cells)
     if isinstance(cells, list) and all(isinstance(cell, str) for cell in cells):
@@ -247,17 +228,11 @@ def _labels(cells: Any, column: str, report: RowProblems) -> Values:
         cells = cells.cast(pa.large_string())
     if isinstance(cells, pa.Array) and is_text(cells.type):
         return (*_text_labels(cells), None)
-    rows, values, shares = list[int](), list[str](), list[float]()
-    whole, wrong = True, 0
-    cells = cells.to_pylist() if isinstance(cells, pa.Array) else cells
+    rows, values, shares, wrong = list[int](), list[str](), list[float](), 0
+    cells = listed_cells(cells)
     for row, cell in enumerate(cells):
         for item, share in _values_of(cell):
             value, flaw = _label(item)
-            if flaw and _is_number(item) and all(_is_number(one) or is_missing(one) for one in cells):
-                raise DataError(
-                    f"{report.source}: {column!r} has numbers with a part behind the point, not labels: "
-                    f"{CURE}"
-                )
             if not flaw and not _is_number(share):
                 flaw = f"the share of {value!r} must be a number, got {described(share)}"
             if flaw:
@@ -267,11 +242,14 @@ def _labels(cells: Any, column: str, report: RowProblems) -> Values:
                 rows.append(row)
                 values.append(value)
                 shares.append(float(share))
-        whole = whole and not isinstance(cell, Mapping)
         if wrong > PROBLEMS_SHOWN:
             break
+    if wrong and all(_is_number(cell) or is_missing(cell) for cell in cells):
+        what = f"{called!r} has numbers with a part behind the point, not labels"
+        raise DataError(f"{report.source}: {what}: {CURE}")
     codes, names = encode_first_seen(values)
-    return np.array(rows, np.int64), codes.astype(np.int64), names, None if whole else np.array(shares)
+    shared = any(isinstance(cell, Mapping) for cell in cells)
+    return np.array(rows, np.int64), codes.astype(np.int64), names, np.array(shares) if shared else None
 
 
 def _text_labels(cells: pa.Array) -> tuple[Int64s, Int64s, tuple[str, ...]]:
@@ -305,10 +283,10 @@ def _label(item: Any) -> tuple[str, str]:
     what is wrong with anything else."""
     if isinstance(item, str):
         return item.strip(), ""
-    if _is_number(item) and item == math.floor(item):
-        return str(int(item)), ""
     if is_missing(item):
         return "", "a value in the list is missing"
+    if _is_number(item) and item == math.floor(item):
+        return str(int(item)), ""
     return "", f"value {described(item)} is not a label: labels are text or whole numbers"
 
 
@@ -320,6 +298,8 @@ def _is_number(item: Any) -> bool:
 def _check_votes(entries: Entries, raters: pa.LargeStringArray) -> None:
     """Each rater votes once on a document (of a query), for one label."""
     report = entries.report
+    if entries.shares is not None:
+        raise DataError(f"{report.source}: a vote is one label, not shares: read shares without votes")
     for first, row in repeated_pairs(entries.owners, raters):
         place = f"{'row' if report.lines is None else 'line'} {report.line(first)}"
         report.add(row, f"rater {raters[row].as_py()!r} votes twice (first on {place})")

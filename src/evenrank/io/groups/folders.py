@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evenrank.errors import DataError, DataErrors, ParameterError
-from evenrank.io.cells import one_array
+from evenrank.io.cells import listed_cells, one_array
 from evenrank.io.column_names import ACCEPTED
 from evenrank.io.document_formats import document_format_names
 from evenrank.io.remote import is_remote
@@ -27,14 +27,6 @@ class _NoRowsError(DataError):
     """A file that is sound, and has no rows."""
 
 
-class _Part(NamedTuple):
-    """A file, and those of its columns that are held while the others are read."""
-
-    table: NamedTable
-    columns: dict[str, Any]
-    rows: int
-
-
 def is_several_tables(source: object, format: str | None) -> bool:
     """Whether a source is a folder or a pattern of tables, all of which are to be read."""
     if format not in (None, *document_format_names()) or not is_many(source):
@@ -46,14 +38,14 @@ def is_several_tables(source: object, format: str | None) -> bool:
 
 def table_of_folder(source: Any, format: str | None, needed: Collection[str | None]) -> NamedTable:
     """The rows of all files, in the order of the files; of the texts only those that are ``needed``."""
-    parts, wrong = list[_Part](), DataErrors()
+    tables, parts, wrong = list[NamedTable](), list[dict[str, Any]](), DataErrors()
     for shard in list_shards(source, format):
         try:
             table = _opened(shard)
             table.report.check()
             kept = [name for name in table.names if name in needed or name not in _TEXTS]
-            columns = {name: one_array(table.column(name)) for name in kept or table.names[:1]}
-            parts.append(_Part(table, columns, len(next(iter(columns.values())))))
+            parts.append({name: one_array(table.column(name)) for name in kept or table.names[:1]})
+            tables.append(table)
         except _NoRowsError:
             continue  # a collection may have files without documents
         except DataError as error:
@@ -62,17 +54,20 @@ def table_of_folder(source: Any, format: str | None, needed: Collection[str | No
     name = as_text(os.fspath(source))
     if not parts:
         raise DataError(f"{name}: no groups (no file has rows)")
-    ends = np.cumsum([part.rows for part in parts])
+    sizes = [len(next(iter(part.values()))) for part in parts]
+    ends = np.cumsum(sizes)
 
     def at(row: int) -> str:
         file = int(np.searchsorted(ends, row, side="right"))
-        report = parts[file].table.report
-        return f"{report.source}:{report.line(row - int(ends[file]) + parts[file].rows)}"
+        report = tables[file].report
+        return f"{report.source}:{report.line(row - int(ends[file]) + sizes[file])}"
 
     return NamedTable(
-        list(dict.fromkeys(column for part in parts for column in part.table.names)),
-        lambda column: _joined([part.columns.get(column, [None] * part.rows) for part in parts]),
-        parts[0].table.text,
+        list(dict.fromkeys(column for table in tables for column in table.names)),
+        lambda column: _joined(
+            [part.get(column, [None] * size) for part, size in zip(parts, sizes, strict=True)]
+        ),
+        tables[0].text,
         RowProblems(name, at=at),
     )
 
@@ -91,4 +86,4 @@ def _joined(parts: Sequence[Any]) -> Any:
     types = {part.type if isinstance(part, pa.Array) else None for part in parts}
     if len(types) == 1 and None not in types:
         return pa.concat_arrays(parts)
-    return [cell for part in parts for cell in (part.to_pylist() if isinstance(part, pa.Array) else part)]
+    return [cell for part in parts for cell in listed_cells(part)]
