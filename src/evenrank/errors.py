@@ -116,6 +116,7 @@ class DataError(EvenrankError, ValueError):
     problems: tuple[Problem, ...] = ()
     listed: tuple[str, ...] = ()  # the lines of the message that are a problem each
     more: bool = False  # there are problems beyond those listed
+    firsts: tuple[int, ...] = ()  # where each problem repeats another row, that row, from 0
 
     @classmethod
     def listing(cls, source: str, problems: Sequence[Problem], *, more: bool = False) -> DataError:

@@ -110,33 +110,6 @@ def test_zst_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         read_run(io.BytesIO(zstandard.compress(LINE)))
 
 
-HUGE = b"d\t" + b" " * ((1 << 24) - 3) + b"\n"  # seventeen are more than is always allowed
-
-
-@pytest.mark.parametrize("packed", ["gz", "zst"])
-@pytest.mark.parametrize("members", [1, 17])
-def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
-    packed: str, members: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many packed files stand in it one behind the other: they count together."""
-    pack = (lambda data: gzip.compress(data, 1)) if packed == "gz" else zstandard.compress
-    path = tmp_path / f"documents.tsv.{packed}"
-    path.write_bytes(members * pack(17 // members * HUGE))
-    with pytest.raises(DataError, match=rf"documents\.tsv\.{packed}: .*EVENRANK_UNPACK_RATIO"):
-        list(read_documents(path))
-    monkeypatch.setenv("EVENRANK_UNPACK_RATIO", "0")
-    assert sum(map(len, read_documents(path))) == 17
-    monkeypatch.setenv("EVENRANK_UNPACK_RATIO", "-1")
-    with pytest.raises(ParameterError, match="EVENRANK_UNPACK_RATIO"):
-        list(read_documents(path))
-
-
-def test_what_fits_any_machine_is_unpacked_whatever_its_ratio(tmp_path: Path) -> None:
-    path = tmp_path / "run.trec.gz"
-    path.write_bytes(gzip.compress(b"1 Q0 a 1 2 t\n" + b"\n" * (1 << 22)))
-    assert read_run(path).documents("1") == ["a"]
-
-
 @pytest.mark.parametrize(
     ("place", "measure"),
     [

@@ -76,15 +76,18 @@ class DiversityQrels(JudgedQueries):
         fresh = first_of_pairs(codes, doc_ids)
         twice = np.flatnonzero(~fresh & (places == np.roll(places, 1)))
         if len(twice):
+            rows = twice[np.argsort(order[twice])][: PROBLEMS_SHOWN + 1]
             problems = [
                 Problem(
                     int(order[row]) + 1,
-                    f"document {doc_ids[row].as_py()!r} is judged twice for an intent of "
-                    f"{query_ids[codes[row]]!r}",
+                    f"document {doc_ids[row].as_py()!r} is judged twice for intent "
+                    f"{intent_names[intent_codes[order[row]]]!r} of query {query_ids[codes[row]]!r}",
                 )
-                for row in twice[np.argsort(order[twice])][: PROBLEMS_SHOWN + 1].tolist()
+                for row in rows.tolist()
             ]
-            raise DataError.listing(source or "qrels", problems)
+            error = DataError.listing(source or "qrels", problems)
+            error.firsts = tuple(order[rows - 1][:PROBLEMS_SHOWN].tolist())
+            raise error
         heads = np.flatnonzero(fresh)
         width = int(place.max(initial=-1)) + 1
         sparse = Sparse(np.append(heads, len(codes)).astype(np.int64), places, values, max(1, width))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from evenrank.errors import DataError, EvenrankWarning, ParameterError
 
@@ -82,79 +83,80 @@ def candidates(found: Sequence[str], role: str) -> list[str]:
     return []
 
 
+class Role(NamedTuple):
+    """What a column is for, and what its cells must be: ``query``, ``id``, ``number`` or ``grade``.
+
+    ``called`` is another role whose names it has, as queries that are users."""
+
+    name: str
+    cells: str = "id"
+    called: str = ""
+    optional: bool = False
+
+
 def resolve(
     found: Sequence[str],
-    wanted: Sequence[str],
+    roles: Sequence[Role],
     columns: Mapping[str, str] | None,
     source: str,
     *,
-    names: Mapping[str, str] | None = None,
-    optional: Sequence[str] = (),
-    advice: str = "",
     shell: str = "--columns ",
+    first: bool = False,
 ) -> dict[str, str]:
-    """The column of each role in ``wanted``; ``columns`` names those that are called otherwise, and ``names``
-    says where a role has the names of another one, as queries that are users.
+    """The column of each role; ``columns`` names those that are called otherwise. Where several may have a
+    role, that is an error, or, with ``first``, the one whose name is the first accepted.
 
-    >>> resolve(["qid", "docno", "sim"], ["query", "document", "score"], None, "run")
+    >>> resolve(["qid", "docno", "sim"], [Role("query"), Role("document"), Role("score")], None, "run")
     {'query': 'qid', 'document': 'docno', 'score': 'sim'}
 
     A frame of PyTerrier has both ``qid`` and ``query`` (the text of it), ``docno`` and ``docid`` (a
     number inside its index); the pair ``qid``, ``docno`` decides. Judgements of BEIR call the grade
     ``score``.
     """
-    given = _given(columns, found, wanted, source)
+    given = _given(columns, found, [role.name for role in roles], source)
     if {"qid", "docno"} <= set(found):
         given = {"query": "qid", "document": "docno"} | given
     chosen: dict[str, str] = {}
-    for role in wanted:
-        if role in given:
-            chosen[role] = given[role]
-            continue
-        called = (names or {}).get(role, role)
-        there = candidates([name for name in found if name not in chosen.values()], called)
+    for role in roles:
+        name, called = role.name, role.called or role.name
+        there = [given[name]] if name in given else []
+        there = there or candidates([column for column in found if column not in chosen.values()], called)
+        if first:
+            there = [*(column for column in ACCEPTED[called] if column in there), *there][:1]
         if len(there) > 1:
             raise DataError(
                 f"{source}: the {called} could be any of the columns {listed(there)}: "
-                f"say which, columns={{{role!r}: {there[0]!r}}} ({shell}{role}={there[0]})"
+                f"say which, columns={{{name!r}: {there[0]!r}}} ({shell}{name}={there[0]})"
             )
         if there:
-            chosen[role] = there[0]
-        elif role not in optional:
-            rank = " (a rank will do: --columns rank=NAME)" if role == "score" else ""
+            chosen[name] = there[0]
+        elif not role.optional:
+            rank = "; a rank will do: --columns rank=NAME" if called == "score" else ""
             raise DataError(
-                f"{source}: no column for the {called} (accepted: {', '.join(NAMES[called][0])}); "
-                f"the columns found are {listed(found)}: name it with columns={{{role!r}: ...}}{rank}{advice}"
+                f"{source}: no column for the {called} (accepted: {', '.join(ACCEPTED[called])}); "
+                f"the columns found are {listed(found)}: name it with columns={{{name!r}: ...}} "
+                f"({shell}{name}=NAME){rank}"
             )
-    for role, name in chosen.items():
-        if list(found).count(name) > 1:
-            raise DataError(f"{source}: there are several columns {name!r} (the {role})")
+    for name, column in chosen.items():
+        if list(found).count(column) > 1:
+            raise DataError(f"{source}: there are several columns {column!r} (the {name})")
     return chosen
 
 
 def resolve_documents(found: Sequence[str], columns: Mapping[str, str] | None, source: str) -> dict[str, str]:
-    """The columns ``id``, ``text`` and, if there is one, ``title``. The first accepted name wins.
+    """The columns ``id``, ``text`` and, if there is one, ``title``. The first accepted name wins. Who names
+    the text gets the text and nothing else, and a title is the text where there is no other.
 
     >>> resolve_documents(["_id", "title", "text"], None, "corpus.jsonl")
     {'id': '_id', 'text': 'text', 'title': 'title'}
     """
-    given = _given(columns, found, _DOCUMENT_ROLES, source)
-    chosen = dict(given)
-    for role in _DOCUMENT_ROLES:
-        name = next((name for name in (*ACCEPTED[role], *candidates(found, role)) if name in found), None)
-        titles = [other for other in found if spelled(other) == "title"]
-        if role == "text" and name is None and titles and "title" not in given:
-            name = titles[0]  # all the text that there is
-        if role == "title" and (name is None or "text" in given or chosen.get("text") == name):
-            continue  # who names the text gets the text and nothing else
-        if role not in chosen and name is None:
-            raise DataError(
-                f"{source}: no column for the {role} (accepted: {', '.join(ACCEPTED[role])}); "
-                f"the columns found are {listed(found)}: "
-                f"name it with columns={{{role!r}: ...}} (--columns {role}=NAME)"
-            )
-        chosen.setdefault(role, str(name))
-    return chosen
+    named = one_document_role(columns or {}, _DOCUMENT_ROLES)
+    title = Role("title", optional=True)
+    roles = [Role("id"), Role("text"), *([title] if "title" in named or "text" not in named else [])]
+    titles = candidates(found, "title")
+    if titles and not {"text", "title"} & set(named) and not candidates(found, "text"):
+        roles = [Role("id"), Role("text", called="title")]
+    return resolve(found, roles, columns, source, first=True)
 
 
 def score_role(found: Sequence[str], columns: Mapping[str, str] | None) -> list[str]:
@@ -204,12 +206,11 @@ def document_columns(
 def _has_header(path: str, columns: Mapping[str, str]) -> bool:
     from evenrank.io.source import as_source, guess_format
 
-    if guess_format(path) != "tsv" or not Path(path).is_file():
-        return True
     source = as_source(path)
-    block = b"" if source is None else next(iter(source.blocks(1 << 16)), b"")
-    first = block.partition(b"\n")[0].decode("utf-8-sig", "replace").rstrip("\r").split("\t")
-    return any(name in first for name in columns.values())
+    if guess_format(path) != "tsv" or not Path(path).is_file() or source is None:
+        return True
+    first = next(source.blocks(1 << 16), b"").partition(b"\n")[0].decode("utf-8-sig", "replace")
+    return any(name in first.rstrip("\r").split("\t") for name in columns.values())
 
 
 def _given(

@@ -28,7 +28,7 @@ def read_numbers(
     table = the_table(source, "numbers", name=name, format=format)
     by_query = "query" in (columns or {}) or any(name in ACCEPTED["query"] for name in table.names)
     roles = [Role("document"), *([Role("query", "query")] if by_query else [])]
-    chosen = column_of_roles(table, roles, columns, advice=" (--columns document=NAME)")
+    chosen = column_of_roles(table, roles, columns)
     found = read_roles(table, roles, chosen)
     numbers = {
         column: values

@@ -16,23 +16,30 @@ from evenrank.data.diversity import DiversityQrels
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run, Ties, check_ties
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError, counted
-from evenrank.io.cells import is_number, one_array
+from evenrank.io.cells import is_number, listed_cells, one_array
 from evenrank.io.column_names import ACCEPTED, NAMES, score_role, spelled, spellings
 from evenrank.io.datasets import is_dataset
 from evenrank.io.run_record import READS_JUDGEMENTS, read_record
 from evenrank.io.source import as_source, check_format, format_names
 from evenrank.io.table_files import NamedTable
 from evenrank.io.tables import Role, read_roles, the_table
-from evenrank.io.trec import BY_INTENT, Columns, contradictions, read_trec
-from evenrank.io.trec_fields import DIVERSITY, NTCIR_QRELS, QRELS, RUN, Layout
+from evenrank.io.trec import (
+    BY_INTENT,
+    DIVERSITY,
+    NTCIR_QRELS,
+    QRELS,
+    RUN,
+    Columns,
+    Layout,
+    contradictions,
+    read_trec,
+)
 from evenrank.io.written import TIES_KEY
 
 NTCIR = "ntcir"
 _IDS = spellings(*(name for role in ("query", "document") for names in NAMES[role] for name in names))
 _OTHERWISE = ("grade", "intent", "value", "share")  # roles of columns that runs do not have
 _LOOKED_AT = 1000  # rows in which numbers are looked for
-_SHELL = " (in the shell: --columns ROLE=NAME)"
-_NO_HEADER = "; if the file has no header line and TREC's fields, pass format='trec' (FILE:format=trec)"
 
 Built = TypeVar("Built")
 
@@ -102,6 +109,8 @@ def _run(found: Columns, origin: Provenance, name: str, ties: Ties | None) -> Ru
             return Run.build(*columns, name=name, ties="file", source=origin.source)
         except DataError:
             pass  # said below, with the rows as they stand in the table
+    rule = rule or ("file" if written == "file" else "trec")
+    run = Run.build(found.queries, found.documents, found.values, name=name, ties=rule, source=origin.source)
     if found.contradicting:
         warnings.warn(
             f"{origin.name or name}: in {counted(found.contradicting, 'place', 'places')} the next rank has "
@@ -110,9 +119,7 @@ def _run(found: Columns, origin: Provenance, name: str, ties: Ties | None) -> Ru
             EvenrankWarning,
             stacklevel=2,
         )
-    rule = rule or ("file" if written == "file" else "trec")
-    columns = found.queries, found.documents, found.values
-    return Run.build(*columns, name=name, ties=rule, source=origin.source)
+    return run
 
 
 def _order_by_rank(columns: Columns) -> npt.NDArray[np.int64] | None:
@@ -145,16 +152,6 @@ def read_qrels(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> DiversityQrels: ...
-
-
-@overload
-def read_qrels(
-    source: object,
-    *,
-    diversity: bool,
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> Qrels | DiversityQrels: ...
 
 
 def read_qrels(
@@ -213,7 +210,6 @@ def _load(
     name = getattr(value, "name", None)
     origin = Provenance(name=name if isinstance(name, str) and name else None)
     file = None if is_dataset(value) else as_source(value)
-    advice = ""
     if file is not None:
         origin = Provenance(file.name, file.stem)
         format = format or file.guessed_format or "trec"
@@ -222,7 +218,6 @@ def _load(
                 raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
             file.check()
             return read_trec(file, layout, lambda found: build(found, origin))
-        advice = _SHELL + (_NO_HEADER if format in ("csv", "tsv") else "")
     elif is_dataset(value):
         origin = Provenance(str(value), str(value).rpartition(":")[2])
     if isinstance(value, Mapping):
@@ -239,16 +234,16 @@ def _load(
         key, cell = (table.column(name)[0] for name in table.names[:2])
         shape = "{intent: {document: grade}}" if layout.intent else f"{{document: {layout.value}}}"
         raise DataError(f"{kind}: query {key!r}: expected {shape}, got {type(cell).__name__} {cell!r:.60}")
-    if format in ("csv", "tsv") and (cure := layout.header_of(table.names, format)):
-        raise DataError(f"{table.name}:1: {cure}")
-    found = _of_table(table, layout, columns, advice)
+    if format in ("csv", "tsv"):
+        layout.check_header(table.names, table.name, format)
+    found = _of_table(table, layout, columns)
     try:
         return build(found, origin._replace(metadata=table.metadata))
     except DataError as error:  # it counts rows of columns; the user knows lines, rows or queries
         raise table.report.relocated(error) from None
 
 
-def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | None, advice: str) -> Columns:
+def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | None) -> Columns:
     """With both a score and a rank, the score orders and the rank only breaks ties; with a rank alone,
     the score is ``-rank``. Where there is neither, and nothing that may be one, the rows are in rank order.
     """
@@ -262,7 +257,7 @@ def _of_table(table: NamedTable, layout: Layout, columns: Mapping[str, str] | No
         Role("document"),
         *(Role(value, "grade" if value == "grade" else "number") for value in values),
     ]
-    found = read_roles(table, roles, columns, advice=advice)
+    found = read_roles(table, roles, columns)
     queries, documents, ranks = found["query"], found["document"], found.get("rank")
     if len(documents) == 0:
         raise layout.nothing(table.name, "there are no rows")
@@ -296,11 +291,7 @@ def _perhaps_scores(table: NamedTable, columns: Mapping[str, str] | None) -> boo
         if any(name in ACCEPTED[role] for role in _OTHERWISE):
             return True
         cells = one_array(table.column(name)[:_LOOKED_AT])
-        held = [
-            cell
-            for cell in (cells.to_pylist() if isinstance(cells, pa.Array) else cells)
-            if cell or cell == 0
-        ]
+        held = [cell for cell in listed_cells(cells) if cell or cell == 0]
         if held and all(is_number(str(cell)) for cell in held):
             return True
     return False

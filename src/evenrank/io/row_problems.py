@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
 
@@ -50,6 +51,11 @@ class RowProblems:
         """Whether there is anything to tell."""
         return bool(self._problems or self._broken)
 
+    @property
+    def full(self) -> bool:
+        """Whether more is known than will be told."""
+        return len(self._problems) + len(self._broken) > PROBLEMS_SHOWN
+
     def check(self) -> None:
         """Raise if there is anything to tell."""
         if self.found:
@@ -68,11 +74,20 @@ class RowProblems:
         return error
 
     def relocated(self, error: DataError) -> DataError:
-        """The same problems, found in columns by row number, told by the places of this source."""
+        """The same problems, found in columns by row number, told by the places of this source, with those
+        of other rows that are known already."""
         if not error.problems:
             return error
         self._more = error.more
-        self._problems += [(problem.line - 1, problem.what + self.hint) for problem in error.problems]
+        known = {row for row, _ in self._problems}
+        for (number, what), first in zip_longest(error.problems, error.firsts):
+            if number - 1 not in known:
+                before = (
+                    ""
+                    if first is None
+                    else f" (first on {'row' if self.lines is None else 'line'} {self.line(first)})"
+                )
+                self._problems.append((number - 1, what + before + self.hint))
         return self.error()
 
     def line(self, row: int) -> int:

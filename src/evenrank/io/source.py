@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
@@ -46,42 +46,20 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 MAGIC_LENGTH = 4
 PACKED_SUFFIXES = (".gz", ".zst")
-RATIO = "EVENRANK_UNPACK_RATIO"  # the variable that sets how many times its size a file may unpack to
-DEFAULT_RATIO = 200  # text packs 3 to 10 times, a run of one query and one tag perhaps 50 times
 
 # small, because a block may unpack to a thousand times its size, and one of Zstandard to more
 _PACKED_BLOCK = {"gzip": 1 << 16, "Zstandard": 1 << 12}
-_ALWAYS_ALLOWED = 1 << 28  # bytes: what any machine can hold is no attack
 _BLOCK = 1 << 22
-_HEAD = 1 << 8
 _BOM = b"\xef\xbb\xbf"
-_DESCRIPTION = re.compile(rb"(?:\s*<SYSDESC>.*?</SYSDESC>[ \t\r]*(?:\n|\Z))+", re.DOTALL)
 # only these and those of formats are cut from a run's name: ``input.bm25`` is a name with a dot
 _OTHER_SUFFIXES = {".txt", ".res", ".out"}
 
 
-@dataclass(frozen=True)
-class Content:
-    """Bytes in memory, or mapped there from a file, after ``skipped`` bytes (a byte order mark, a header)
-    and ``lines`` lines."""
+class Content(NamedTuple):
+    """Bytes in memory, or mapped there from a file, after ``skipped`` bytes of a byte order mark."""
 
     buffer: pa.Buffer
     skipped: int = 0
-    lines: int = 0
-
-    def without_description(self) -> Content:
-        """Without the description of the system, ``<SYSDESC>..</SYSDESC>``, that NTCIR runs begin with."""
-        if b"<" not in self.buffer.slice(0, min(self.buffer.size, _HEAD)).to_pybytes():
-            return self
-        header = _DESCRIPTION.match(self.buffer.slice(0, min(self.buffer.size, _BLOCK)).to_pybytes())
-        if header is None:
-            return self
-        return replace(
-            self,
-            buffer=self.buffer.slice(header.end()),
-            skipped=self.skipped + header.end(),
-            lines=len(header.group().splitlines()),
-        )
 
 
 @dataclass(frozen=True)
@@ -100,11 +78,8 @@ class Source:
             return None
         name = _without_packing(as_text(self.path.name))
         suffix = Path(name).suffix
-        return (
-            name[: -len(suffix)]
-            if format_of_suffix(suffix.lower()) or suffix.lower() in _OTHER_SUFFIXES
-            else name
-        ) or self.path.name
+        known = format_of_suffix(suffix.lower()) or suffix.lower() in _OTHER_SUFFIXES
+        return (name.removesuffix(suffix) if known else name) or self.path.name
 
     @property
     def guessed_format(self) -> Format | None:
@@ -136,12 +111,8 @@ class Source:
 
     def blocks(self, size: int = _BLOCK) -> Iterator[bytes]:
         """The content in pieces, with no more than a few of them in memory."""
-        if self.path is not None:
-            with self._opened(self.path) as file:
-                yield from plain_blocks(self._watched(file.read), self.name, size)
-        else:
-            reader = _byte_reader(self.stream, self.name)
-            yield from plain_blocks(self._watched(reader), self.name, size)
+        with nullcontext(self.stream) if self.path is None else self._opened(self.path) as file:
+            yield from plain_blocks(self._watched(_byte_reader(file, self.name)), self.name, size)
 
     def blocks_without_bom(self, size: int = _BLOCK) -> Iterator[bytes]:
         """The content in pieces, without a byte order mark at its beginning."""
@@ -323,12 +294,8 @@ def _unpacked(
     damage: type[Exception],
 ) -> Iterator[bytes]:
     """Every member (frame) of a compressed stream, one after another."""
-    given = os.environ.get(RATIO, "") or str(DEFAULT_RATIO)
-    if not (given.isascii() and given.isdigit()):
-        raise ParameterError(f"{RATIO} must be an integer >= 0 (0 is no limit), got {given!r}")
-    limit, size = int(given), _PACKED_BLOCK[kind]
     padding = b"\0" if kind == "gzip" else b""  # behind a member, as on some media
-    unpacker, produced, taken = make(), 0, len(packed)
+    unpacker, produced = make(), 0
     while packed:
         try:
             plain: bytes = unpacker.decompress(packed)
@@ -337,17 +304,10 @@ def _unpacked(
                 f"{name}: the {kind} data is damaged after {produced:,} bytes of content: {error}"
             ) from error
         produced += len(plain)
-        if limit and produced > max(_ALWAYS_ALLOWED, limit * taken):
-            raise DataError(
-                f"{name}: the {kind} data unpacks to more than {limit:,} times its size ({taken:,} bytes "
-                f"gave {produced:,} so far), which may be an attack. If it is not, set {RATIO}=0 in the "
-                "environment, or unpack the file first"
-            )
         if plain:
             yield plain
         packed = unpacker.unused_data.lstrip(padding) if unpacker.eof else b""
-        while not packed and (more := read(size)):
-            taken += len(more)
+        while not packed and (more := read(_PACKED_BLOCK[kind])):
             packed = more.lstrip(padding) if unpacker.eof else more
         if unpacker.eof and packed:
             unpacker = make()

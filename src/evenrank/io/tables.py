@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from evenrank.errors import DataError, InputTypeError, ParameterError
 from evenrank.io.cells import grade_cells, id_cells, query_cells, score_cells
+from evenrank.io.column_names import Role as Role
 from evenrank.io.column_names import candidates, resolve
 from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.row_problems import RowProblems
@@ -20,17 +21,6 @@ _ACCEPTED = (
     "a path (str or Path, '-' is standard input), an open file, a pandas, polars or Arrow table, a list of "
     "named tuples, a dictionary, or an object whose to_dict() gives one"
 )
-
-
-class Role(NamedTuple):
-    """What a column is for, and what its cells must be: ``query``, ``id``, ``number`` or ``grade``.
-
-    ``called`` is another name of the role, with other accepted names of columns."""
-
-    name: str
-    cells: str = "id"
-    called: str = ""
-    optional: bool = False
 
 
 def as_table(value: object, name: str = "table") -> NamedTable | None:
@@ -142,30 +132,20 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
 
 
 def column_of_roles(
-    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, *, advice: str = ""
+    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, shell: str = "--columns "
 ) -> dict[str, str]:
     """The name of the column of each role that the table has. Lines that are no rows are told first: they may
     be why there is no such column."""
     try:
-        return resolve(
-            table.names,
-            [role.name for role in roles],
-            columns,
-            table.name,
-            names={role.name: role.called for role in roles if role.called},
-            optional=[role.name for role in roles if role.optional],
-            advice=advice,
-        )
+        return resolve(table.names, roles, columns, table.name, shell=shell)
     except DataError:
         table.report.check()
         raise
 
 
-def read_roles(
-    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, *, advice: str = ""
-) -> dict[str, Any]:
+def read_roles(table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None) -> dict[str, Any]:
     """The checked cells of each role that the table has; everything that is wrong with them is one error."""
-    chosen = column_of_roles(table, roles, columns, advice=advice)
+    chosen = column_of_roles(table, roles, columns)
     found = {role.name: _checked(table, chosen[role.name], role) for role in roles if role.name in chosen}
     table.report.check()
     return found

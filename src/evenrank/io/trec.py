@@ -11,7 +11,7 @@ import io
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,21 +21,137 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evenrank.arrays import values_of
-from evenrank.data.lookup import repeated_pairs
-from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
+from evenrank.errors import DataError, Problem, counted
 from evenrank.ids import as_strings, offsets_of
-from evenrank.io.cells import ID_LIMIT, BadValue, numbers_at_once, one_array, quoted
+from evenrank.io.cells import (
+    ID_LIMIT,
+    BadValue,
+    is_number,
+    is_whole,
+    long_id,
+    numbers_at_once,
+    one_array,
+    parse_grade,
+    parse_score,
+    quoted,
+)
+from evenrank.io.column_names import ACCEPTED
+from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
-from evenrank.io.trec_fields import Layout, other_format
 
 BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
+NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
 
 _BLOCK = 1 << 20  # stays in the cache
 _BLANK = 32
 _LOW = re.compile(rb"[\x00-\x20]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)")
+_DESCRIPTION = re.compile(rb"(?:\s*<SYSDESC>.*?</SYSDESC>[ \t\r]*(?:\n|\Z))+", re.DOTALL)
+_NTCIR_GRADE = re.compile(rb"L[0-9]+")
 
 Built = TypeVar("Built")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field of a line is what. The query is the first of every kind."""
+
+    what: str  # what a file of this kind is full of
+    fields: tuple[str, ...]
+    parse: Callable[[bytes], float]  # the score or grade
+
+    @property
+    def is_run(self) -> bool:
+        """Runs may begin with a description of the system, as NTCIR's do, and end with a tag of any words."""
+        return "score" in self.fields
+
+    @property
+    def value(self) -> str:
+        return "score" if self.is_run else "grade"
+
+    @property
+    def intent(self) -> bool:
+        return "intent" in self.fields
+
+    def fits(self, cells: Sequence[bytes]) -> bool:
+        """Whether cells may be the fields of a line."""
+        try:
+            self.parse(cells[self.fields.index(self.value)].strip())
+        except (BadValue, IndexError):
+            return False
+        return len(cells) == len(self.fields) and (not self.is_run or is_whole(cells[3].strip()))
+
+    def nothing(self, name: str, why: str) -> DataError:
+        return DataError(f"{name}: no {self.what} ({why})")
+
+    def check_header(self, names: Sequence[str], source: str, format: str) -> None:
+        """Refuse names of columns that are the fields of a line."""
+        cells = [name.encode() for name in names]
+        if self.fits(cells[0].split() if len(cells) == 1 else cells):
+            cure = f"put one above it, as {','.join(self.fields)}"
+            if format == "tsv" or len(cells) == 1:
+                cure = "this is a line of a TREC file: write FILE:format=trec (in Python format='trec')"
+            raise DataError(f"{source}:1: this line is no header: {cure}")
+
+    def other_format(self, line: bytes, fields: Sequence[bytes]) -> str:
+        """What to say of the first line where it is clearly one of a table; nothing where it is not."""
+        cells = {cell.strip().decode(errors="replace") for cell in line.split(b"\t")}
+        if self.fits(line.strip().split(b",")):
+            return (
+                f"this line has commas: call the file .csv, with the line {','.join(self.fields)} above all"
+            )
+        if line.lstrip().startswith(b"{"):
+            format = "jsonl"
+        elif line.count(b",") > 1 and len(fields) < 3:
+            format = "csv"
+        elif all(cells & {*ACCEPTED[role]} for role in ("query", "document")):
+            format = "tsv"
+        else:
+            return ""
+        return (
+            f"this file is read as TREC ({' '.join(self.fields)}), but this line looks like "
+            f"{format.upper()}: write FILE:format={format} (in Python format={format!r})"
+        )
+
+    def misfit(self, fields: Sequence[bytes]) -> str:
+        """What is wrong with the fields of a line, besides its score or grade."""
+        count, wanted = len(fields), len(self.fields)
+        if count != wanted:
+            hint = ""
+            if count == (4 if self.is_run else 6):
+                hint = f" ({count} fields are {'judgements' if self.is_run else 'a run'}: are they swapped?)"
+            elif count > wanted:
+                hint = f" (does the document id hold a blank? {NO_BLANKS})"
+            elif not self.is_run and _NTCIR_GRADE.fullmatch(fields[-1]):
+                hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
+            needed = f"{wanted}{' or more' if self.is_run else ''} are needed: {' '.join(self.fields)}"
+            return f"{counted(count, 'field', 'fields')}, but {needed}{hint}"
+        for name, field in zip(self.fields, fields, strict=True):
+            if name in ("query", "document", "intent") and len(field) > ID_LIMIT:
+                return long_id(name, field, len(field))
+        if not self.is_run:
+            return ""
+        # after a document id with a blank, as ``doc 2``, its second half stands where the rank should, the
+        # rank where the score should, and the tag begins with the score
+        rank, score, tag = fields[3], fields[4], fields[5].split()
+        if len(tag) > 1 and (not is_whole(rank) or (is_whole(score) and is_number(tag[0].decode()))):
+            document = quoted(fields[2] + b" " + rank)
+            return f"rank {quoted(rank)} may belong to the document id, {document}: {NO_BLANKS}"
+        whole = is_whole(rank)
+        return "" if whole else f"rank {quoted(rank)} is not a whole number: {' '.join(self.fields)}"
+
+
+def _ntcir_grade(text: bytes) -> int:
+    """A grade as NTCIR writes it, ``L2``, or without the L."""
+    if not is_whole(text.removeprefix(b"L")):
+        raise BadValue(f"grade {quoted(text)} is not one of L0, L1, L2, ..")
+    return parse_grade(text.removeprefix(b"L"))
+
+
+RUN = Layout("ranked documents", ("query", "Q0", "document", "rank", "score", "tag"), parse_score)
+QRELS = Layout("judgements", ("query", "iteration", "document", "grade"), parse_grade)
+NTCIR_QRELS = Layout("judgements", ("query", "document", "grade"), _ntcir_grade)
+DIVERSITY = Layout("judgements", ("query", "intent", "document", "grade"), parse_grade)
 
 
 @dataclass(frozen=True)
@@ -53,16 +169,24 @@ class Columns:
 def read_trec(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:
     """What ``build`` makes of the file. A file with any problem gives one error and nothing else."""
     content = source.content()
-    if layout.is_run:
-        content = content.without_description()
-    columns = _at_once(content, layout)
+    described = None
+    if layout.is_run:  # NTCIR's runs begin with <SYSDESC>..</SYSDESC>
+        described = _DESCRIPTION.match(content.buffer.slice(0, min(content.buffer.size, _BLOCK)).to_pybytes())
+    begin = 0 if described is None else described.end()
+    columns = _at_once(content.buffer.slice(begin), layout)
     if columns is not None:
         try:
             return build(columns)
         except DataError:
             pass  # a duplicate: the careful way finds the line of its first occurrence
         del columns
-    return build(_line_by_line(content, layout, source.name))
+    columns, report = _line_by_line(content, begin, layout, source.name)
+    try:
+        built = build(columns)
+    except DataError as error:
+        raise report.relocated(error) from None
+    report.check()
+    return built
 
 
 def contradictions(queries: npt.ArrayLike, ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
@@ -77,9 +201,9 @@ def contradictions(queries: npt.ArrayLike, ranks: npt.ArrayLike, scores: npt.Arr
     return int((same & against).sum())
 
 
-def _at_once(content: Content, layout: Layout) -> Columns | None:
+def _at_once(buffer: pa.Buffer, layout: Layout) -> Columns | None:
     """The columns of a file with one separator, no blank lines and no comments; None for any other."""
-    buffer = _lines_of_unix(content.buffer)
+    buffer = _lines_of_unix(buffer)
     first = _LOW.search(buffer.slice(0, min(buffer.size, _BLOCK)))
     if first is None or first.group() not in (b" ", b"\t"):
         return None
@@ -177,15 +301,16 @@ def _is_utf8(buffer: pa.Buffer) -> bool:
     return True
 
 
-def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
-    """The columns of a file, or one error that lists its problems."""
-    problems = list[Problem]()
+def _line_by_line(content: Content, begin: int, layout: Layout, name: str) -> tuple[Columns, RowProblems]:
+    """The columns of a file, and what is wrong with its lines."""
+    broken = list[Problem]()
     numbers, codes, values, ranks = array("q"), array("i"), array("d"), array("d")
-    queries, documents, seconds = dict[bytes, int](), list[bytes](), list[bytes]()
+    queries, documents, intents, iterations = dict[bytes, int](), list[bytes](), list[bytes](), set[bytes]()
+    report = RowProblems(name, lines=numbers, broken=broken)
     place, document = layout.fields.index(layout.value), layout.fields.index("document")
     is_run, width = layout.is_run, len(layout.fields)
-    for number, line, flaw in numbered_lines(content):
-        if len(problems) > PROBLEMS_SHOWN:
+    for number, line, flaw in numbered_lines(content, begin):
+        if report.full:
             break
         # of bytes: only ASCII blanks separate, U+00A0 does not
         fields = line.split(None, width - 1 if is_run else -1)
@@ -195,73 +320,47 @@ def _line_by_line(content: Content, layout: Layout, name: str) -> Columns:
         odd = odd or (is_run and (b" " in fields[5] or not fields[3].isdigit()))
         misfit = flaw or (layout.misfit(fields) if odd else "")
         if misfit:
-            other = "" if flaw or problems or numbers else other_format(line, fields, layout)
+            other = "" if flaw or broken or numbers else layout.other_format(line, fields)
+            broken.append(Problem(number, other or misfit))
             if other:  # every line would be wrong in the same way
-                raise DataError.listing(name, [Problem(number, other)])
-            problems.append(Problem(number, misfit))
+                break
             continue
-        if is_run:
-            ranks.append(float(fields[3]))
         value = 0.0
         try:
             value = layout.parse(fields[place])
         except BadValue as error:
-            problems.append(Problem(number, str(error)))
+            report.add(len(numbers), str(error))
         numbers.append(number)
         codes.append(queries.setdefault(fields[0], len(queries)))
         documents.append(fields[document])
         values.append(value)
-        if document == 2 and not is_run:
-            seconds.append(fields[1])
-    lists = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), _texts(queries).cast(pa.string()))
-    columns = Columns(
-        lists,
-        _texts(documents),
-        np.frombuffer(values).astype(np.float64 if layout.is_run else np.int64),
-        _texts(seconds) if layout.intent else None,
-    )
-    flawed = {problem.line for problem in problems}
-    repeated = _repeated(columns, layout, numbers, seconds)
-    problems += [problem for problem in repeated if problem.line not in flawed]
-    if problems:
-        raise DataError.listing(name, sorted(problems))
+        if is_run:
+            ranks.append(float(fields[3]))
+        elif layout.intent:
+            intents.append(fields[1])
+        else:
+            iterations.add(fields[1])
     if not documents:
-        empty = content.buffer.size + content.lines == 0
-        raise layout.nothing(name, "the file is empty" if empty else "only comments and blank lines")
-    return replace(columns, contradicting=contradictions(codes, ranks, columns.values)) if ranks else columns
+        report.check()
+        raise layout.nothing(name, "there is no line but comments and blank ones")
+    report.hint = BY_INTENT if len(iterations) > 1 and layout is QRELS else ""
+    lists = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), _texts(queries).cast(pa.string()))
+    numbered = np.frombuffer(values).astype(np.float64 if is_run else np.int64)
+    against = contradictions(codes, ranks, numbered) if is_run and not report.found else 0
+    intent = _texts(intents) if layout.intent else None
+    return Columns(lists, _texts(documents), numbered, intent, contradicting=against), report
 
 
 def _texts(pieces: Iterable[bytes]) -> pa.LargeStringArray:
     return pa.array(pieces, pa.binary()).cast(pa.large_string())
 
 
-def _repeated(
-    columns: Columns, layout: Layout, numbers: Sequence[int], seconds: Sequence[bytes]
-) -> list[Problem]:
-    """Lines whose document stands in the same list already, with the line of the first."""
-    lists = values_of(columns.queries.indices).astype(np.int64)
-    if columns.intents is not None:
-        lists = lists * len(lists) + values_of(columns.intents.dictionary_encode().indices)
-    problems = []
-    for first, row in repeated_pairs(lists, columns.documents, PROBLEMS_SHOWN + 1):
-        document, query = quoted(columns.documents[row].as_py()), quoted(columns.queries[row].as_py())
-        of_intent = f"intent {quoted(seconds[row])} of " if layout.intent else ""
-        what = f"document {document} is judged twice for {of_intent}query {query}"
-        if layout.is_run:
-            what = f"document {document} is twice in query {query}"
-        hint = BY_INTENT if seconds and seconds[row] != seconds[first] else ""
-        problems.append(Problem(numbers[row], f"{what} (first on line {numbers[first]}){hint}"))
-    return problems
-
-
-def numbered_lines(content: Content) -> Iterator[tuple[int, bytes, str | None]]:
-    """Each physical line with its number in the file, and what is wrong with its bytes, if anything is.
-
-    Bytes and lines that stood before the content count in what is said.
-    """
-    at = content.skipped
-    lines = io.BufferedReader(pa.BufferReader(content.buffer), _BLOCK)
-    for number, line in enumerate(lines, content.lines + 1):
+def numbered_lines(content: Content, begin: int = 0) -> Iterator[tuple[int, bytes, str | None]]:
+    """Each physical line from a byte on with its number in the file, and what is wrong with its bytes, if
+    anything is."""
+    at = content.skipped + begin
+    lines = io.BufferedReader(pa.BufferReader(content.buffer.slice(begin)), _BLOCK)
+    for number, line in enumerate(lines, 1 + content.buffer.slice(0, begin).to_pybytes().count(b"\n")):
         yield number, line.removesuffix(b"\n"), _flaw(line, at)
         at += len(line)
 

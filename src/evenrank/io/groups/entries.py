@@ -16,11 +16,11 @@ from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
 from evenrank.io.cells import described, id_cells, is_missing, is_number, listed_cells, one_array, score_cells
-from evenrank.io.column_names import ACCEPTED, SharedColumns, candidates, listed, resolve
+from evenrank.io.column_names import ACCEPTED, SharedColumns, candidates, listed
 from evenrank.io.groups.bins import CURE, Bins, binned
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import query_column
+from evenrank.io.tables import Role, column_of_roles, query_column
 
 NO_HEADER = (
     "if the first line is not a header and every line is document,label,label,.. then say format='trec-fair' "
@@ -135,18 +135,16 @@ def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
                 f"{listed(found['value'])}: say which, column={found['value'][0]!r} (in the shell "
                 f"FILE:column={found['value'][0]})"
             )
-        advice = " (in the shell --columns document=NAME, or behind a file of groups FILE:document=NAME)"
-        roles = [role for role in there if there[role]]
-        return resolve(table.names, roles, given, table.name, advice=advice, shell="FILE:")
+        roles = [Role(role) for role in there if there[role]]
+        return column_of_roles(table, roles, given, shell="FILE:")
     except DataError as error:
-        said = table.report.error() if table.report.found else error  # lines that are no rows may be why
-        has_header = bool(candidates(table.names, "document"))
-        raise DataError(f"{said}\n{NO_HEADER}") if table.text and not has_header else said from None
+        has_header = not table.text or candidates(table.names, "document")
+        raise error if has_header else DataError(f"{error}\n{NO_HEADER}") from None
 
 
 def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that stand for a value each."""
-    rest = [name for name in table.names if name not in chosen.values()]
+    rest = [name for name in table.names if name not in chosen.values() and name not in ACCEPTED["share"]]
     names = rest if asked.values is None else list(asked.values)
     missing = [name for name in names if name not in rest or not _holds_numbers(table.column(name))]
     if missing or len(names) < 2:
