@@ -39,9 +39,9 @@ def associations(
     lexicon: Lexicon, words: Sequence[str], vectors: Mapping[str, Floats]
 ) -> tuple[Association, ...]:
     """The words that have vectors, with their weights for the groups of the lexicon."""
+    owners = dict(zip(lexicon.terms, lexicon.term_groups, strict=True))
     seeds = [term for term in lexicon.terms if term in vectors]
-    owner = dict(zip(lexicon.terms, lexicon.term_groups, strict=True))
-    groups = np.array([owner[term] for term in seeds], dtype=np.int64)
+    groups = np.array([owners[term] for term in seeds], dtype=np.int64)  # (S,)
     for place, group in enumerate(lexicon.groups):
         if (groups == place).sum() < FEWEST_SEEDS:
             raise DataError(
@@ -51,7 +51,7 @@ def associations(
     known = [word for word in words if word in vectors]
     if not known:
         raise DataError(f"none of the words has a vector: {few(list(words))}")
-    among = _unit(np.stack([vectors[term] for term in seeds]))  # (S, D)
+    among = _unit(seeds, vectors)  # (S, D)
     own, middle = _scale(among @ among.T, groups, len(lexicon.groups))  # (G,), (G,)
     if (own <= middle).any():
         lost = lexicon.groups[int(np.argmin(own - middle))]
@@ -63,26 +63,21 @@ def associations(
     found: list[Association] = []
     for begin in range(0, len(known), BLOCK):
         block = known[begin : begin + BLOCK]
-        cosines = _unit(np.stack([vectors[word] for word in block])) @ among.T  # (W, S)
+        cosines = _unit(block, vectors) @ among.T  # (W, S)
         for row, word in enumerate(block):
-            if word in places:
+            if word in places:  # a word says nothing of itself
                 cosines[row, places[word]] = np.nan
-        leans = (_leans(cosines, groups, len(lexicon.groups)) - middle) / (own - middle)  # (W, G)
-        filled = np.nan_to_num(cosines, nan=-1.0)
-        first = np.argsort(-filled, axis=1, kind="stable")[:, :NEAREST]
-        near = np.stack([_nearness(filled[:, groups == place]) for place in range(len(own))], axis=1)
+        leans = (_leans(cosines, groups, len(own)) - middle) / (own - middle)  # (W, G)
+        cosines = np.nan_to_num(cosines, nan=-1.0)
+        first = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
+        near = np.stack([_nearness(cosines[:, groups == place]) for place in range(len(own))], axis=1)
         weights = np.clip(leans, 0, 1)
-        for row, word in enumerate(block):
-            nearest = tuple(seeds[place] for place in first[row])
-            found.append(
-                Association(
-                    word,
-                    tuple(weights[row].tolist()),
-                    nearest,
-                    tuple(leans[row].tolist()),
-                    tuple(near[row].tolist()),
-                )
+        found += (
+            Association(word, tuple(weight), tuple(seeds[seed] for seed in nearest), tuple(lean), tuple(mean))
+            for word, weight, nearest, lean, mean in zip(
+                block, weights.tolist(), first.tolist(), leans.tolist(), near.tolist(), strict=True
             )
+        )
     return tuple(found)
 
 
@@ -90,11 +85,10 @@ def weighted_lexicon(lexicon: Lexicon, found: Iterable[Association], name: str |
     """The list with these words added by degrees; its own words keep their weights."""
     degrees = lexicon.to_weights()
     for one in found:
-        if one.word in lexicon.terms:
-            continue
-        for group, weight in zip(lexicon.groups, one.weights, strict=True):
-            if weight >= LEAST:
-                degrees[group][one.word] = round(weight, 4)
+        if one.word not in lexicon.terms:
+            for group, weight in zip(lexicon.groups, one.weights, strict=True):
+                if weight >= LEAST:
+                    degrees[group][one.word] = round(weight, 4)
     return Lexicon.build(
         name or f"{lexicon.name}-weighted",
         degrees,
@@ -113,11 +107,10 @@ def _leans(cosines: Floats, groups: Int64s, count: int) -> Floats:
 def _scale(cosines: Floats, groups: Int64s, count: int) -> tuple[Floats, Floats]:
     """(G,), (G,): how far the words of each group lean to it, each without itself, and the middle between
     them and the words of the other groups; medians."""
-    without_self = cosines.copy()
-    np.fill_diagonal(without_self, np.nan)
-    leans = _leans(without_self, groups, count)  # (S, G)
-    own = np.array([float(np.median(leans[groups == place, place])) for place in range(count)])
-    others = np.array([float(np.median(leans[groups != place, place])) for place in range(count)])
+    np.fill_diagonal(cosines, np.nan)
+    leans = _leans(cosines, groups, count)  # (S, G)
+    own = np.array([np.median(leans[groups == place, place]) for place in range(count)])
+    others = np.array([np.median(leans[groups != place, place]) for place in range(count)])
     return own, (own + others) / 2
 
 
@@ -128,9 +121,11 @@ def _nearness(cosines: Floats) -> Floats:
     return nearest
 
 
-def _unit(vectors: Floats) -> Floats:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+def _unit(words: Sequence[str], vectors: Mapping[str, Floats]) -> Floats:
+    """(W, D): the vectors of words, of length 1."""
+    table = np.stack([vectors[word] for word in words])
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
     if not lengths.all():
         raise ParameterError("a word has a vector of length 0, which is nowhere near any other")
-    unit: Floats = vectors / lengths
+    unit: Floats = table / lengths
     return unit

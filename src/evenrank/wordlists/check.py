@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -60,9 +60,7 @@ def check_lexicon(
     Forms are missing by what the documents have; without documents, by rule.
     """
     meant_as_names = set(names)
-    owner = {
-        term: lexicon.groups[group] for term, group in zip(lexicon.terms, lexicon.term_groups, strict=True)
-    }
+    owner = {term: group for group in lexicon.groups for term in lexicon.words(group)}
     german = is_german(lexicon)
     shipped = read_lexicon("gender-de").terms if german else ()
     candidates = {
@@ -74,7 +72,7 @@ def check_lexicon(
     use = spellings(documents, {*owner, *candidates}) if documents is not None else {}
     found = [
         *(ListFinding("duplicate", one.word, one.group, one.what) for one in repeats),
-        *_alike(lexicon, owner),
+        *_alike(owner),
         *_other_meanings(owner, meant_as_names),
         *_used_otherwise(owner, use, meant_as_names),
         *_missing_forms(lexicon, owner, candidates, use),
@@ -82,50 +80,42 @@ def check_lexicon(
     if documents is None:
         doubtful = {one.word for one in found if one.kind == "other meaning"} | meant_as_names
         listed = {one.word for one in found}
-        found += [
-            one
-            for one in _forms_by_rule(owner, candidates, german=german)
-            if candidates[one.word] not in doubtful and one.word not in listed
-        ]
+        certain = {
+            form: term for form, term in candidates.items() if term not in doubtful and form not in listed
+        }
+        found += _forms_by_rule(owner, certain, german=german)
     found += _uneven(lexicon)
     if documents is not None:
-        found += [
-            ListFinding("never found", term, group, "does not occur in these documents")
-            for term, group in owner.items()
-            if " " not in term and term not in use
-        ]
+        unused = (term for term in owner if " " not in term and term not in use)
+        what = "does not occur in these documents"
+        found += (ListFinding("never found", term, owner[term], what) for term in unused)
     return found
 
 
 def spellings(documents: Iterable[str], words: set[str]) -> dict[str, Spelling]:
     """How these words are written in texts, for those that occur at all."""
-    inside: Counter[str] = Counter()
-    capitals: Counter[str] = Counter()
-    seen: set[str] = set()
+    inside, capitals, seen = Counter[str](), Counter[str](), set[str]()
     for text in documents:
         for match in _WORD.finditer(text):
-            word = match[0]
-            small = word.lower()
-            if small not in words:
-                continue
-            seen.add(small)
-            before = text[: match.start()].rstrip(" ")[-1:]
-            if before and before not in _SENTENCE_ENDS:
-                inside[small] += 1
-                capitals[small] += word[0].isupper()
+            small = match[0].lower()
+            if small in words:
+                seen.add(small)
+                before = text[: match.start()].rstrip(" ")[-1:]
+                if before and before not in _SENTENCE_ENDS:
+                    inside[small] += 1
+                    capitals[small] += match[0][0].isupper()
     return {word: Spelling(inside[word], capitals[word]) for word in seen}
 
 
 def finding_table(lexicon: Lexicon, found: list[ListFinding]) -> Table:
     kinds = Counter(finding.kind for finding in found)
-    note = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "nothing to look at was found"
-    head = ["kind", "word", "group", "what"]
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return Table.of(
-        head,
+        ListFinding._fields,
         found,
         words=4,
         title=repr(lexicon)[1:-1],
-        notes=[note],
+        notes=[counts or "nothing to look at was found"],
         meaning="These words deserve a look before the list is used.",
     )
 
@@ -137,20 +127,17 @@ def excluded_names() -> dict[str, str]:
     return {name: reasons[0].rstrip(":") for name, *reasons in lines}
 
 
-def _alike(lexicon: Lexicon, owner: dict[str, str]) -> Iterable[ListFinding]:
+def _alike(owner: Mapping[str, str]) -> Iterable[ListFinding]:
     """Terms that one tokeniser or the other cannot tell apart or can never find."""
     for tokenizer in ("word", "whitespace"):
         first: dict[tuple[str, ...], str] = {}
-        for term in lexicon.terms:
-            tokens = tuple(tokenize(term, tokenizer))
-            other = first.setdefault(tokens, term)
+        for term, group in owner.items():
+            other = first.setdefault(tuple(tokenize(term, tokenizer)), term)
             if other != term:
-                yield ListFinding(
-                    "duplicate", term, owner[term], f"is {other!r} to the tokeniser {tokenizer!r}"
-                )
+                yield ListFinding("duplicate", term, group, f"is {other!r} to the tokeniser {tokenizer!r}")
 
 
-def _other_meanings(owner: dict[str, str], names: set[str]) -> Iterable[ListFinding]:
+def _other_meanings(owner: Mapping[str, str], names: set[str]) -> Iterable[ListFinding]:
     excluded = excluded_names()
     for term, group in owner.items():
         if term in _AMBIGUOUS and term not in _KEPT:
@@ -160,45 +147,42 @@ def _other_meanings(owner: dict[str, str], names: set[str]) -> Iterable[ListFind
 
 
 def _used_otherwise(
-    owner: dict[str, str], use: dict[str, Spelling], names: set[str]
+    owner: Mapping[str, str], use: Mapping[str, Spelling], names: set[str]
 ) -> Iterable[ListFinding]:
     for term, group in owner.items():
-        found = use.get(term)
-        if found is None or found.inside < ENOUGH:
+        inside, capitals = use.get(term, Spelling(0, 0))
+        if inside < ENOUGH:
             continue
-        share = found.capitals / found.inside
+        share = capitals / inside
         if term in names and 1 - share > SMALL:
-            yield ListFinding(
-                "mostly a word", term, group, f"{1 - share:.0%} of {found.inside:,} uses are in small letters"
-            )
+            what = f"{1 - share:.0%} of {inside:,} uses are in small letters"
+            yield ListFinding("mostly a word", term, group, what)
         if term not in names and share > CAPITALS:
-            what = f"{share:.0%} of {found.inside:,} uses inside a sentence have a capital"
+            what = f"{share:.0%} of {inside:,} uses inside a sentence have a capital"
             yield ListFinding("mostly a name", term, group, what)
 
 
 def _missing_forms(
-    lexicon: Lexicon, owner: dict[str, str], candidates: dict[str, str], use: dict[str, Spelling]
+    lexicon: Lexicon, owner: Mapping[str, str], candidates: Mapping[str, str], use: Mapping[str, Spelling]
 ) -> Iterable[ListFinding]:
     for form, term in candidates.items():
         partner = lexicon.partners.get(term)
-        balanced = partner is not None and any(other in owner for other in inflections(partner))
+        why = ""
         if form in use:
-            yield ListFinding(
-                "missing form", form, owner[term], f"{term!r} is in the list; this form is in the documents"
-            )
-        elif balanced:
-            yield ListFinding(
-                "missing form", form, owner[term], f"{term!r} is in the list, and {partner!r} has such a form"
-            )
+            why = "; this form is in the documents"
+        elif partner is not None and any(other in owner for other in inflections(partner)):
+            why = f", and {partner!r} has such a form"
+        if why:
+            yield ListFinding("missing form", form, owner[term], f"{term!r} is in the list{why}")
 
 
 def _forms_by_rule(
-    owner: dict[str, str], candidates: dict[str, str], *, german: bool
+    owner: Mapping[str, str], candidates: Mapping[str, str], *, german: bool
 ) -> Iterable[ListFinding]:
     nouns = nouns_with_plurals()
+    what = "this is a form of it" if german else "this is its regular plural"
     for form, term in candidates.items():
         if german or regular_plural(term, nouns) == form:
-            what = "this is a form of it" if german else "this is its regular plural"
             yield ListFinding("missing form", form, owner[term], f"{term!r} is in the list; {what}")
 
 

@@ -97,7 +97,7 @@ def cooccurrence(lexicon: Lexicon, documents: Iterable[str]) -> dict[str, tuple[
     """
     owner = dict(zip(lexicon.terms, lexicon.term_groups, strict=True))
     holds: list[Counter[str]] = [Counter() for _ in lexicon.groups]
-    totals = [0] * len(lexicon.groups)
+    totals = np.zeros(len(lexicon.groups))
     everywhere: Counter[str] = Counter()
     for text in documents:
         words = [word.lower() for word in _WORD.findall(text)]
@@ -108,23 +108,17 @@ def cooccurrence(lexicon: Lexicon, documents: Iterable[str]) -> dict[str, tuple[
         if counts[leader] and (counts == counts[leader]).sum() == 1:
             totals[leader] += 1
             holds[leader].update(distinct)
-    found = {}
-    for word, count in everywhere.items():
-        if word in owner or count < FEWEST or len(word) < 3:
-            continue
-        best = ("", count, math.nan, -math.inf)
-        for place, group in enumerate(lexicon.groups):
-            inside, outside = holds[place][word], sum(own[word] for own in holds) - holds[place][word]
-            cells = [
-                inside, totals[place] - inside, outside, sum(totals) - totals[place] - outside,
-            ]  # fmt: skip
-            a, b, c, d = (cell + SMOOTHING for cell in cells)
-            odds = math.log(a * d / (b * c))
-            z = odds / math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
-            if z > best[3]:
-                best = (group, count, odds, z)
-        found[word] = best
-    return found
+    words = [w for w, count in everywhere.items() if w not in owner and count >= FEWEST and len(w) > 2]
+    inside = np.array([[own[word] for own in holds] for word in words]).reshape(-1, len(holds))  # (W, G)
+    outside = inside.sum(axis=1, keepdims=True) - inside
+    cells = inside, totals - inside, outside, totals.sum() - totals - outside
+    a, b, c, d = (cell + SMOOTHING for cell in cells)
+    odds = np.log(a * d / (b * c))
+    z = odds / np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+    return {
+        word: (lexicon.groups[best], everywhere[word], float(odds[row, best]), float(z[row, best]))
+        for row, (word, best) in enumerate(zip(words, z.argmax(axis=1).tolist(), strict=True))
+    }
 
 
 def candidate_table(lexicon: Lexicon, found: list[Candidate]) -> Table:

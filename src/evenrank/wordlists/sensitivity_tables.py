@@ -20,25 +20,27 @@ def sensitivity_tables(found: Sensitivity, words: int = 10) -> list[Table]:
 
 
 def _runs(one: MeasureSensitivity, found: Sensitivity) -> Table:
-    rows = [
-        (row.run, row.value, Interval(row.low, row.high), Interval(row.list_low, row.list_high), row.shift)
-        for row in one.runs
-    ]
-    notes = [
-        f"over word lists: 95% of {found.lists:,} lists drawn from the {len(one.lexicon):,} terms of "
-        f"{one.lexicon.name}, with replacement within each group, centred on the value",
-        "shift: how far drawn lists are from the whole list on average, because they hold about 63% of its "
-        "words",
-        *found.notes,
-    ]
-    head = ["run", "value", "95% over queries", "95% over word lists", "shift"]
-    records = [{"measure": repr(one.measure), **row._asdict()} for row in one.runs]
     return Table.of(
-        head,
-        rows,
+        ["run", "value", "95% over queries", "95% over word lists", "shift"],
+        [
+            (
+                row.run,
+                row.value,
+                Interval(row.low, row.high),
+                Interval(row.list_low, row.list_high),
+                row.shift,
+            )
+            for row in one.runs
+        ],
         title=f"{one.measure!r} by word list",
-        notes=notes,
-        records=records,
+        notes=[
+            f"over word lists: 95% of {found.lists:,} lists drawn from the {len(one.lexicon):,} terms of "
+            f"{one.lexicon.name}, with replacement within each group, centred on the value",
+            "shift: how far drawn lists are from the whole list on average, because they hold about 63% of "
+            "its words",
+            *found.notes,
+        ],
+        records=[{"measure": repr(one.measure), **row._asdict()} for row in one.runs],
         meaning=(
             "Where the interval over word lists is wide, the choice of words decides the value as "
             "much as the queries do."
@@ -47,82 +49,63 @@ def _runs(one: MeasureSensitivity, found: Sensitivity) -> Table:
 
 
 def _words(one: MeasureSensitivity, most: int) -> Table:
-    rows = [
-        (row.word, row.group, row.documents, row.mean_change, row.largest_change, row.run, row.flips)
-        for row in one.word_effects[:most]
-    ]
-    head = [
-        "word left out",
-        "group",
-        "documents",
-        "mean change",
-        "largest change",
-        "in run",
-        "verdicts changed",
-    ]
-    note = (
-        f"{len(one.words):,} of the {len(one.lexicon):,} terms stand in documents that the measure looks at"
-    )
-    records = [{"measure": repr(one.measure), **row._asdict()} for row in one.word_effects]
     return Table.of(
-        head, rows, words=2, title=f"{one.measure!r}: the words that matter most", notes=[note],
-        records=records,
+        [
+            "word left out",
+            "group",
+            "documents",
+            "mean change",
+            "largest change",
+            "in run",
+            "verdicts changed",
+        ],
+        one.word_effects[:most],
+        words=2,
+        title=f"{one.measure!r}: the words that matter most",
+        notes=[
+            f"{len(one.words):,} of the {len(one.lexicon):,} terms stand in documents that the measure looks "
+            "at"
+        ],
+        records=[{"measure": repr(one.measure), **row._asdict()} for row in one.word_effects],
         meaning="How far values move when one word is taken off the list.",
-    )  # fmt: skip
+    )
 
 
 def _verdicts(one: MeasureSensitivity) -> Table:
-    rows = [
-        (
-            row.system,
-            row.baseline,
-            row.verdict or NO_DIFFERENCE,
-            f"{row.same:.1%}",
-            "; ".join(f"{name or NO_DIFFERENCE} {share:.1%}" for name, share in row.others.items()),
-            ", ".join(row.words[:3]) + (f" and {len(row.words) - 3} more" if len(row.words) > 3 else ""),
-            ", ".join(row.variants),
-        )
-        for row in one.stability
-    ]
-    survive = sum(not (row.words or row.variants or row.others) for row in one.stability)
-    note = f"{survive} of {len(rows)} verdicts are the same under every list that was tried"
+    rows, records, survive = [], [], 0
+    for row in one.stability:
+        others = "; ".join(f"{name or NO_DIFFERENCE} {share:.1%}" for name, share in row.others.items())
+        more = f" and {len(row.words) - 3} more" if len(row.words) > 3 else ""
+        rows.append((
+            row.system, row.baseline, row.verdict or NO_DIFFERENCE, f"{row.same:.1%}", others,
+            ", ".join(row.words[:3]) + more, ", ".join(row.variants),
+        ))  # fmt: skip
+        lists = {"others": dict(row.others), "words": list(row.words), "variants": list(row.variants)}
+        records.append({"measure": repr(one.measure), **row._asdict(), **lists})
+        survive += not (row.words or row.variants or row.others)
     head = [
-        "run",
-        "baseline",
-        "verdict",
-        "same verdict",
-        "other verdicts",
-        "one word flips it",
+        "run", "baseline", "verdict", "same verdict", "other verdicts", "one word flips it",
         "lists that flip it",
-    ]
-    records = [
-        {
-            "measure": repr(one.measure), **row._asdict(), "others": dict(row.others),
-            "words": list(row.words), "variants": list(row.variants),
-        }
-        for row in one.stability
     ]  # fmt: skip
     return Table.of(
-        head, rows, words=len(head), title=f"{one.measure!r}: does the word list change a verdict?",
-        notes=[note], records=records,
+        head,
+        rows,
+        words=len(head),
+        title=f"{one.measure!r}: does the word list change a verdict?",
+        notes=[f"{survive} of {len(rows)} verdicts are the same under every list that was tried"],
+        records=records,
         meaning="A verdict that another list or one word changes should not be relied on.",
-    )  # fmt: skip
+    )
 
 
 def _variants(one: MeasureSensitivity) -> Table:
-    changed = {
-        variant.name: sum(variant.verdicts[pair] != own for pair, own in one.verdicts.items())
-        for variant in one.variants
-    }
-    rows = [
-        (variant.name, variant.terms, *variant.values.values(), changed[variant.name])
-        for variant in one.variants
-    ]
-    own = ("as counted", len(one.lexicon), *one.means.tolist(), 0)
-    head = ["list", "terms", *one.systems, "verdicts changed"]
+    rows = [("as counted", len(one.lexicon), *one.means.tolist(), 0)]
+    for variant in one.variants:
+        changed = sum(variant.verdicts[pair] != own for pair, own in one.verdicts.items())
+        rows.append((variant.name, variant.terms, *variant.values.values(), changed))
     return Table.of(
-        head,
-        [own, *rows],
+        ["list", "terms", *one.systems, "verdicts changed"],
+        rows,
         title=f"{one.measure!r} by other lists and settings",
         meaning="How far values and verdicts depend on the list and the settings that are chosen.",
     )
