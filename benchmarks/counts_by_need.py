@@ -90,24 +90,24 @@ def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, 
     """The folder, and a file with the wanted rows alone."""
     from evenrank.io.content_hash import hash_of_file
     from evenrank.io.counts import CountsWriter, counts_schema
-    from evenrank.io.counts_folder import CountsPart, commit_counts_folder, part_name
+    from evenrank.io.counts_folder import write_parts
     from evenrank.io.lexicons import read_lexicon
 
     schema = counts_schema(read_lexicon("gender-en"), "word", source={"name": "made up"})
     counts, needed = folder / "counts", folder / "needed.parquet"
-    counts.mkdir()
     value_set, kept, parts = pa.array(wanted, pa.large_string()), [], []
     for number, begin in enumerate(range(0, documents, PART)):
         batch = counts_table(begin, min(begin + PART, documents), schema)
-        path = counts / part_name(number)
+        path = folder / f"{number}.parquet"
         with path.open("wb") as file:
             writer = CountsWriter(file, schema)
             for at in range(0, len(batch), 1 << 17):
                 writer.write(batch.slice(at, 1 << 17))
             writer.close()
-        parts.append(CountsPart(path.name, len(batch), path.stat().st_size, hash_of_file(path)))
+        seal = {"bytes": path.stat().st_size, "digest": hash_of_file(path)}
+        parts.append((path, len(batch), seal))
         kept.append(pa.Table.from_batches([batch]).filter(pa.compute.is_in(batch.column(0), value_set)))
-    commit_counts_folder(counts, parts, {"name": "made up"})
+    write_parts(counts, parts, {"name": "made up"})
     pq.write_table(pa.concat_tables(kept).cast(schema), needed)
     return counts, needed
 

@@ -75,11 +75,14 @@ def rows_or_zero(values: npt.NDArray[Any], rows: Int64s) -> npt.NDArray[Any]:
 
 
 def numbers(values: npt.NDArray[Any]) -> pa.Array:
-    """An Arrow view of whole numbers or of fractions."""
-    if values.dtype.kind != "f":
-        return integers(values)
-    own = np.ascontiguousarray(values, dtype=np.float64)
-    return pa.Array.from_buffers(pa.float64(), len(own), [None, pa.py_buffer(own)])
+    """An Arrow view of numbers. (``pa.array`` would import pandas wherever it is installed.)"""
+    own = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(own.dtype), len(own), [None, pa.py_buffer(own)])
+
+
+def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
+    """An Arrow view of whole numbers."""
+    return numbers(values.astype(np.int64, copy=False))
 
 
 def values_of(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -104,9 +107,3 @@ def values_of(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
         return found
     kind = np.dtype(column.type.to_pandas_dtype())
     return np.frombuffer(buffer, kind, len(column), column.offset * kind.itemsize)
-
-
-def integers(values: npt.NDArray[Any]) -> pa.Int64Array:
-    """An Arrow view of whole numbers. (``pa.array`` would import pandas wherever it is installed.)"""
-    numbers = np.ascontiguousarray(values, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])

@@ -25,7 +25,7 @@ from evenrank.data.words import WordCounts
 from evenrank.errors import counted
 from evenrank.ids import as_strings, hash_strings
 from evenrank.io.content_hash import hash_of_file
-from evenrank.io.counts import ID, StoredCounts, counts_file, counts_of_table, sound_counts
+from evenrank.io.counts import ID, StoredCounts, counts_file
 
 _WORKERS = 4  # at most
 _LARGEST_SIEVE = 26  # bits of a hash: 64 MB
@@ -53,7 +53,7 @@ class WordsByNeed(WordCounts):
             _asked=np.zeros(0, np.uint64),
             _rows=stored.schema.empty_table(),
         )
-        self.__dict__["_known"] = self._counts(self._rows)
+        self.__dict__["_known"] = stored.counts_of(self._rows)
 
     def __getattr__(self, name: str) -> Any:
         """The fields that are not there until somebody looks at all documents, which load in their order."""
@@ -107,11 +107,8 @@ class WordsByNeed(WordCounts):
             if len(new):
                 rows = pa.concat_tables([self._rows, *self._find(new)])
                 asked = np.sort(np.concatenate([self._asked, new]))
-                self.__dict__.update(_asked=asked, _rows=rows, _known=self._counts(rows))
+                self.__dict__.update(_asked=asked, _rows=rows, _known=self._stored.counts_of(rows))
             return self._known
-
-    def _counts(self, table: pa.Table) -> WordCounts:
-        return counts_of_table(table, self.lexicon, self.tokenizer, self.source)
 
     def _find(self, hashes: UInt64s) -> Iterator[pa.Table]:
         """The rows with these hashes, which are sorted and distinct."""
@@ -124,7 +121,7 @@ class WordsByNeed(WordCounts):
 
         def find(path: Path) -> list[pa.Table]:
             found = []
-            with sound_counts(path), counts_file(path) as file:
+            with counts_file(path) as file:
                 for group in range(file.num_row_groups):
                     ids = file.read_row_group(group, [ID], use_threads=False).column(0)
                     own = hash_strings(as_strings(ids))

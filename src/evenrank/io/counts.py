@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.arrays import values_of
+from evenrank.arrays import numbers, values_of
 from evenrank.data.evidence_source import Sparse
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
@@ -90,14 +90,10 @@ def counts_batch(
     terms: tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
 ) -> pa.RecordBatch:
     """Rows of the file. ``terms`` is (offsets, places in the lexicon, counts)."""
-    columns = [ids, _integers(lengths), *(_integers(groups[:, group]) for group in range(groups.shape[1]))]
+    columns = [ids, *(numbers(column.astype(np.int32, copy=False)) for column in (lengths, *groups.T))]
     if terms is not None:
-        offsets, places, counts = terms
-        edges = _integers(offsets.astype(np.int32))
-        columns += [
-            pa.ListArray.from_arrays(edges, _integers(places)),
-            pa.ListArray.from_arrays(edges, _integers(counts)),
-        ]
+        edges, places, counts = (numbers(part.astype(np.int32, copy=False)) for part in terms)
+        columns += [pa.ListArray.from_arrays(edges, places), pa.ListArray.from_arrays(edges, counts)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -155,34 +151,33 @@ def writing(writer: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def counts_file(path: Path, **options: Any) -> Iterator[pa.parquet.ParquetFile]:
-    """A file of counts, open for reading. A page that is not what was written is an error of Arrow's."""
-    with (
-        parquet_file(path) as raw,
-        pa.parquet.ParquetFile(raw, page_checksum_verification=True, **options) as file,
-    ):
-        yield file
-
-
-@contextmanager
-def noticing_damage(name: str | os.PathLike[str], what: str, cure: str) -> Iterator[None]:
-    """In this block a file is read: what is wrong with its content is damage, and the error says the way out.
-
-    What the system says (no such file, too many open files, no memory) is no damage: the file may be sound.
-    """
+def counts_file(
+    path: Path, what: str = "word counts", cure: str = "scan again"
+) -> Iterator[pa.parquet.ParquetFile]:
+    """A file of counts, or of what is derived from them, open for reading. Whatever is wrong with its content
+    is one error: it is damaged. What the system says (no such file, no memory) is no damage."""
     try:
-        yield
+        with (
+            parquet_file(path) as raw,
+            pa.parquet.ParquetFile(raw, page_checksum_verification=True) as file,
+        ):
+            yield file
     except (DataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, OSError) and error.errno:
-            raise DiskError(f"{os.fspath(name)}: cannot be read: {os.strerror(error.errno)}") from error
-        raise DamagedError(f"{os.fspath(name)}: is not {what} ({error}): {cure}") from error
+            raise DiskError(f"{path}: cannot be read: {os.strerror(error.errno)}") from error
+        raise DamagedError(f"{path}: is not a sound Parquet file of {what} ({error}): {cure}") from error
 
 
-def sound_counts(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
-    """In this block a file of counts is read, and whatever is wrong with it is one error."""
-    return noticing_damage(name, "a sound Parquet file of word counts", "scan again")
+def metadata_of(path: Path, key: bytes) -> Any:
+    """What a Parquet file says about itself under a key; None where it says nothing, or is no such file."""
+    try:
+        with parquet_file(path) as raw:
+            found = (pa.parquet.read_schema(raw).metadata or {}).get(key)
+    except (pa.ArrowException, OSError, ValueError):  # whoever reads it as a table says what is wrong
+        return None
+    return None if found is None else json.loads(found)
 
 
 def read_counts(
@@ -222,20 +217,40 @@ class StoredCounts(NamedTuple):
     def source(self) -> str | None:
         return self.provenance.get("name")
 
-    def load(self) -> WordCounts:
-        """All rows in their order."""
-        tables = []
-        for path in self.files:
-            with sound_counts(path), counts_file(path) as file:
-                tables.append(file.read().cast(self.schema))
-        return counts_of_table(pa.concat_tables(tables), self.lexicon, self.tokenizer, self.source)
-
     @property
     def has_terms(self) -> bool:
         return _TERMS in self.schema.names and _TERMS not in self.lexicon.groups
 
+    def load(self) -> WordCounts:
+        """All rows in their order."""
+        tables = []
+        for path in self.files:
+            with counts_file(path) as file:
+                tables.append(file.read().cast(self.schema))
+        return self.counts_of(pa.concat_tables(tables))
+
+    def counts_of(self, table: pa.Table) -> WordCounts:
+        """Some of the rows."""
+        groups = np.stack([values_of(table.column(group)) for group in self.lexicon.groups], axis=1)
+        terms = None
+        if self.has_terms:
+            places, counts = (table.column(name).combine_chunks() for name in (_TERMS, _TERM_COUNTS))
+            terms = Sparse(
+                np.concatenate([[0], np.cumsum(values_of(places.value_lengths()))]).astype(np.int64),
+                values_of(places.flatten()).astype(np.int64),
+                values_of(counts.flatten()).astype(np.float64),
+                len(self.lexicon),
+            )
+        return WordCounts.build(
+            as_strings(table.column(ID)), values_of(table.column(_LENGTH)), groups, self.lexicon,
+            tokenizer=self.tokenizer, terms=terms, source=self.source,
+        )  # fmt: skip
+
     def check(
-        self, lexicon: Lexicon | None, tokenizer: str | None, source: str | os.PathLike[str] | None
+        self,
+        lexicon: Lexicon | None,
+        tokenizer: str | None,
+        source: str | os.PathLike[str] | None = None,
     ) -> None:
         """Raise where the counts were made with another lexicon or tokeniser, or of another collection."""
         own = self.lexicon
@@ -249,8 +264,44 @@ class StoredCounts(NamedTuple):
                 f"{self.path}: was counted with the tokeniser {self.tokenizer!r}, not {tokenizer!r}: scan "
                 "again"
             )
-        if source is not None:
-            _check_source(self.provenance, str(self.path), source)
+        if source is not None and not self._is_of(source):
+            raise DataError(
+                f"{self.path}: was counted in another source, {self.source!r}, or in one that has changed "
+                f"since; it is not {os.fspath(source)}: scan again"
+            )
+
+    def _is_of(self, source: str | os.PathLike[str]) -> bool:
+        """Whether the files of a collection have the hashes that were kept of them."""
+        from evenrank.io.shards import is_many, list_shards
+
+        many = is_many(source)
+        if many:
+            addresses = [shard.address for shard in list_shards(source)]
+        else:
+            file = as_source(source)
+            if file is None or file.path is None:
+                raise ParameterError(f"source= is the file or folder of the collection, got {source!r}")
+            file.check()
+            addresses = [str(file.path)]
+        kept = self.provenance.get("files", [] if many else [self.provenance])
+        return len(kept) == len(addresses) and all(map(_is_file, kept, addresses))
+
+
+def _is_file(kept: Mapping[str, Any], address: str) -> bool:
+    """Whether a file has the hash that was kept of it; none is kept of what was not a file."""
+    if is_remote(address):
+        raise DataError(
+            f"{address}: a file in a store cannot be checked without reading all of it: copy it here first"
+        )
+    path = Path(address)
+    try:
+        if "columns" in kept:
+            found = hash_of_columns(path, list(kept["columns"]))
+        else:
+            found = hash_of_file(path, kept.get("block", PIECE))
+    except pa.ArrowException:  # no Parquet file
+        return False
+    return bool(found == kept.get("hash"))
 
 
 def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
@@ -269,13 +320,26 @@ def stored_counts(path: str | os.PathLike[str]) -> StoredCounts:
         if file is None or file.path is None:
             raise ParameterError(f"counts are read from a file, got {path!r}")
         file.check()
-    with sound_counts(where), counts_file(files[0]) as opened:
-        schema, rows = opened.schema_arrow, opened.metadata.num_rows
-        about = _about(schema, str(where))
-        kept = json.loads((opened.metadata.metadata or {}).get(SOURCE, b"{}"))
-        lexicon = _lexicon(about, str(where))
+    with counts_file(files[0]) as opened:
+        schema, metadata = opened.schema_arrow, opened.metadata
+        raw = (schema.metadata or {}).get(_KEY)
+        if raw is None:
+            raise DataError(f"{where}: is not a file of word counts: make one with evenrank scan")
+        about = json.loads(raw)
+        if about.get("format") != FORMAT:
+            raise DamagedError(
+                f"{where}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan "
+                "again"
+            )
+        own = about["lexicon"]
+        targets = dict(zip(own["groups"], own["targets"], strict=True))
+        words = own.get("weights", own["words"])
+        lexicon = Lexicon.build(own["name"], words, targets=targets, partners=own["partners"])
+        if lexicon.fingerprint != own["fingerprint"]:
+            raise ValueError("the lexicon inside is not the one it was counted with")
+        kept = json.loads((metadata.metadata or {}).get(SOURCE, b"{}"))
     provenance = {**about["source"], **kept, **({} if folder is None else folder.source)}
-    rows = rows if folder is None else folder.rows
+    rows = metadata.num_rows if folder is None else folder.rows
     return StoredCounts(where, files, folder, lexicon, about["tokenizer"], provenance, schema, rows)
 
 
@@ -285,123 +349,21 @@ def is_counts(path: str | os.PathLike[str]) -> bool:
         from evenrank.io.counts_folder import is_counts_folder
 
         return is_counts_folder(path)
-    try:
-        with counts_file(Path(path)) as file:
-            return _KEY in (file.schema_arrow.metadata or {})
-    except (pa.ArrowException, OSError, ValueError):
-        return False
+    return metadata_of(Path(path), _KEY) is not None
 
 
 def counts_in_pieces(path: str | os.PathLike[str]) -> Iterator[WordCounts]:
     """The counts of a file or a folder, some documents at a time: constant memory whatever the size."""
     stored = stored_counts(path)
     for part in stored.files:
-        with sound_counts(part), counts_file(part) as file:
+        with counts_file(part) as file:
             for batch in file.iter_batches(ROW_GROUP):
-                table = pa.Table.from_batches([batch])
-                yield counts_of_table(table, stored.lexicon, stored.tokenizer, stored.source)
+                yield stored.counts_of(pa.Table.from_batches([batch]))
 
 
 def ids_of_counts(files: Iterable[Path]) -> Iterator[pa.LargeStringArray]:
     """The ids of files of counts, one file after the other, some at a time."""
     for path in files:
-        with sound_counts(path), counts_file(path) as file:
+        with counts_file(path) as file:
             for batch in file.iter_batches(ROW_GROUP, columns=[ID]):
                 yield batch.column(0).cast(pa.large_string())
-
-
-def counts_of_table(table: pa.Table, lexicon: Lexicon, tokenizer: str, source: str | None) -> WordCounts:
-    groups = np.empty((len(table), len(lexicon.groups)), np.int64)
-    for code, group in enumerate(lexicon.groups):
-        groups[:, code] = values_of(table.column(group))
-    terms = None
-    if _TERMS in table.column_names and _TERMS not in lexicon.groups:
-        places, counts = (table.column(name).combine_chunks() for name in (_TERMS, _TERM_COUNTS))
-        terms = Sparse(
-            np.concatenate([[0], np.cumsum(values_of(places.value_lengths()))]).astype(np.int64),
-            values_of(places.flatten()).astype(np.int64),
-            values_of(counts.flatten()).astype(np.float64),
-            len(lexicon),
-        )
-    return WordCounts.build(
-        as_strings(table.column(ID)),
-        values_of(table.column(_LENGTH)),
-        groups,
-        lexicon,
-        tokenizer=tokenizer,
-        terms=terms,
-        source=source,
-    )
-
-
-def _about(schema: pa.Schema, name: str) -> dict[str, Any]:
-    raw = (schema.metadata or {}).get(_KEY)
-    if raw is None:
-        raise DataError(f"{name}: is not a file of word counts: make one with evenrank scan")
-    about: dict[str, Any] = json.loads(raw)
-    if about.get("format") != FORMAT:
-        raise DamagedError(
-            f"{name}: has format {about.get('format')} of word counts, this version has {FORMAT}: scan again"
-        )
-    return about
-
-
-def _lexicon(about: Mapping[str, Any], name: str) -> Lexicon:
-    kept = about["lexicon"]
-    targets = dict(zip(kept["groups"], kept["targets"], strict=True))
-    words = kept.get("weights", kept["words"])
-    try:
-        lexicon = Lexicon.build(kept["name"], words, targets=targets, partners=kept["partners"])
-    except DataError as error:
-        raise DamagedError(f"{name}: the lexicon inside is damaged: {error}: scan again") from error
-    if lexicon.fingerprint != kept["fingerprint"]:
-        raise DamagedError(f"{name}: the lexicon inside is not the one it was counted with: scan again")
-    return lexicon
-
-
-def _check_source(kept: Mapping[str, Any], name: str, source: str | os.PathLike[str]) -> None:
-    """Raise if the source that counts keep the hash of is not this one; ``name`` is that of the counts."""
-    from evenrank.io.shards import is_many, list_shards
-
-    many = is_many(source)
-    wanted = as_source(source)
-    if wanted is None or (wanted.path is None and not many):
-        raise ParameterError(f"source= is the file or folder of the collection, got {source!r}")
-    if not many:
-        wanted.check()
-    if "hash" not in kept:
-        raise DataError(
-            f"{name}: keeps no hash of what was counted ({kept.get('name')}), which was not a file, or was "
-            f"counted by an earlier version: scan again to check it against {wanted.name}"
-        )
-    addresses = [shard.address for shard in list_shards(source)] if many else [str(wanted.path)]
-    files = kept.get("files", [kept])
-    if ("files" in kept) < many or len(files) != len(addresses) or not all(map(_is_file, files, addresses)):
-        raise DataError(
-            f"{name}: was counted in another source, {kept.get('name')!r}, or in one that has changed since; "
-            f"it is not {wanted.name}: scan again"
-        )
-
-
-def _is_file(kept: Mapping[str, Any], address: str) -> bool:
-    """Whether a file has the hash that was kept of it."""
-    if is_remote(address):
-        raise DataError(
-            f"{address}: a file in a store cannot be checked without reading all of it: copy it here first"
-        )
-    path = Path(address)
-    try:
-        if "columns" in kept:
-            return bool(hash_of_columns(path, list(kept["columns"])) == kept["hash"])
-        return bool(
-            path.stat().st_size == kept["bytes"]
-            and hash_of_file(path, kept.get("block", PIECE)) == kept["hash"]
-        )
-    except pa.ArrowException:  # no Parquet file
-        return False
-
-
-def _integers(values: npt.NDArray[np.int32]) -> pa.Int32Array:
-    """An Arrow view. (``pa.array`` would import pandas wherever it is installed.)"""
-    numbers = np.ascontiguousarray(values, dtype=np.int32)
-    return pa.Array.from_buffers(pa.int32(), len(numbers), [None, pa.py_buffer(numbers)])

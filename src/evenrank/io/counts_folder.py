@@ -11,12 +11,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evenrank.errors import DamagedError, DataError, InputTypeError, counted
+from evenrank.errors import DamagedError, DataError, InputTypeError
 from evenrank.io.atomic import atomic_write, refuse_standard_output, whole_folder
 
 COMMIT = "_evenrank.json"
@@ -42,8 +41,7 @@ class CountsPart(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True)
-class CountsFolder:
+class CountsFolder(NamedTuple):
     """What the commit of a folder says."""
 
     path: Path
@@ -59,88 +57,41 @@ class CountsFolder:
         return [self.path / part.name for part in self.parts]
 
 
-def part_name(number: int) -> str:
-    """
-    >>> part_name(17)
-    'part-00017.parquet'
-    """
-    return f"part-{number:05d}.parquet"
-
-
-def commit_counts_folder(
-    folder: Path,
-    parts: Iterable[CountsPart],
-    source: Mapping[str, Any],
-    kind: str = COUNTS,
-) -> CountsFolder:
-    """Write the commit: from now on the folder is whole. The parts must lie in it."""
-    done = CountsFolder(folder, tuple(parts), dict(source))
-    about = {
-        "format": _FORMAT,
-        "kind": kind,
-        "rows": done.rows,
-        "layout": "in order",  # of the collection, as earlier versions want it said
-        "source": done.source,
-        "parts": [part._asdict() for part in done.parts],
-    }
-    with atomic_write(folder / COMMIT) as file:
-        file.write((json.dumps(about, indent=1) + "\n").encode())
-    return done
-
-
 def is_counts_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a folder was written by a scan, whatever it holds."""
     return (Path(path) / COMMIT).is_file()
 
 
 def read_counts_folder(path: str | os.PathLike[str], kind: str = COUNTS) -> CountsFolder:
-    """What is in a folder of counts; one that is unfinished or lacks a part is refused."""
+    """What is in a folder of counts. One that is unfinished, or of which a part is not there or has another
+    size, is refused: that is seen without reading the parts."""
     folder = Path(path)
     try:
-        raw = (folder / COMMIT).read_bytes()
+        about = json.loads((folder / COMMIT).read_bytes())
+        found = about["kind"]
+        if found != kind and found in _OTHERWISE:
+            raise DataError(f"{folder}: holds {found}, not {kind}: {_OTHERWISE[found]}")
+        if (found, about["format"]) != (kind, _FORMAT):
+            raise ValueError(f"it is about {found!r} in format {about['format']!r}")
+        parts = tuple(CountsPart(**part) for part in about["parts"])
+        for part in parts:
+            if not _PART.fullmatch(part.name) or (folder / part.name).stat().st_size != part.bytes:
+                raise ValueError(f"{part.name!r} is not what was written")
+        if sum(part.rows for part in parts) != about["rows"]:
+            raise ValueError("its rows are not those of its parts")
+        return CountsFolder(folder, parts, about["source"])
     except FileNotFoundError as error:
+        lost = Path(error.filename).name
+        again = "give the same evenrank scan again, and it continues" if lost == COMMIT else "scan again"
         raise DamagedError(
-            f"{folder}: is no finished folder of {kind} ({COMMIT} is not there): give the same "
-            "evenrank scan again, and it continues"
+            f"{folder}: is no finished folder of {kind} ({lost} is not there): {again}"
         ) from error
     except OSError as error:
         raise DataError(f"{folder / COMMIT}: cannot be read: {error.strerror}") from error
-    try:
-        about = json.loads(raw)
-        if about["kind"] in _OTHERWISE and about["kind"] != kind:
-            raise DataError(f"{folder}: holds {about['kind']}, not {kind}: {_OTHERWISE[about['kind']]}")
-        if about["kind"] != kind:
-            raise ValueError(f"it is about {about['kind']!r}")
-        if about["format"] != _FORMAT:
-            raise DamagedError(
-                f"{folder}: has format {about['format']} of folders of {kind}, this version has "
-                f"{_FORMAT}: scan again"
-            )
-        parts = tuple(CountsPart(**part) for part in about["parts"])
-        found = CountsFolder(folder, parts, about["source"])
-        if found.rows != about["rows"] or any(Path(part.name).name != part.name for part in parts):
-            raise ValueError("its parts do not agree with it")
+    except DataError:
+        raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
         raise DamagedError(f"{folder / COMMIT}: is damaged: {error}: scan again") from error
-    _check_files(found)
-    return found
-
-
-def _check_files(folder: CountsFolder) -> None:
-    """Parts that are not there, or have another size, are seen without reading them."""
-    wrong = []
-    for part, file in zip(folder.parts, folder.files, strict=True):
-        if not file.exists():
-            wrong.append(f"{part.name} is not there")
-        elif file.stat().st_size != part.bytes:
-            wrong.append(f"{part.name} has another size")
-    if wrong:
-        raise DamagedError(
-            f"{folder.path}: {counted(len(wrong), 'part is', 'parts are')} not what was written "
-            f"({'; '.join(wrong[:3])}): scan again"
-        )
 
 
 def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | None:
@@ -163,15 +114,14 @@ def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | 
 
 def _refuse_others(folder: Path, kind: str) -> None:
     """What a scan did not write must not be deleted by one."""
-    written: set[str] = set()
-    if is_counts_folder(folder):
+    names = {entry.name for entry in folder.iterdir()}
+    written = {COMMIT, INDEX_FOLDER} if COMMIT in names else set()
+    if written:
         try:
-            written = {part.name for part in read_counts_folder(folder, kind).parts}
+            written |= {part.name for part in read_counts_folder(folder, kind).parts}
         except DamagedError:
-            written = {entry.name for entry in folder.iterdir() if _PART.fullmatch(entry.name)}
-        written |= {COMMIT, INDEX_FOLDER}
-    others = sorted(entry.name for entry in folder.iterdir() if entry.name not in written)
-    if others:
+            written |= {name for name in names if _PART.fullmatch(name)}
+    if others := sorted(names - written):
         raise DataError(
             f"{folder}: is a folder with something else in it ({others[0]!r}): name a new folder, or a file"
         )
@@ -187,11 +137,21 @@ def write_parts(
     with whole_folder(target, replace=True, keep=False) as new:
         listed = []
         for number, (file, rows, seal) in enumerate(parts):
-            listed.append(CountsPart(part_name(number), rows, **seal))
+            part = CountsPart(f"part-{number:05d}.parquet", rows, **seal)
+            listed.append(part._asdict())
             try:  # under its own name, too, until the folder is in its place
-                os.link(file, new / part_name(number))
+                os.link(file, new / part.name)
             except OSError:  # a file system without links
-                shutil.copyfile(file, new / part_name(number))
-        commit_counts_folder(new, listed, source, kind=kind)
+                shutil.copyfile(file, new / part.name)
+        about = {
+            "format": _FORMAT,
+            "kind": kind,
+            "rows": sum(part["rows"] for part in listed),
+            "layout": "in order",  # of the collection, as earlier versions want it said
+            "source": dict(source),
+            "parts": listed,
+        }
+        with atomic_write(new / COMMIT) as commit:
+            commit.write((json.dumps(about, indent=1) + "\n").encode())
         if target.is_dir():
             _refuse_others(target, kind)

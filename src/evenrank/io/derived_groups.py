@@ -12,20 +12,19 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from evenrank.arrays import Floats, values_of
+from evenrank.arrays import Floats, numbers, values_of
 from evenrank.data.attribute import SHARE_TOLERANCE
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
-from evenrank.io.counts import ID, ROW_GROUP, CountsWriter, counts_file, noticing_damage, writing
+from evenrank.io.counts import ID, ROW_GROUP, CountsWriter, counts_file, metadata_of, writing
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
-from evenrank.io.source import parquet_file
 
 FORMAT = 2
 _KEY = b"evenrank.groups"
@@ -70,17 +69,10 @@ def write_groups(file: BinaryIO, schema: pa.Schema, batches: Iterable[DerivedGro
     with writing(CountsWriter(file, schema)) as writer:
         for ids, shares in batches:
             rows += len(ids)
-            columns = [ids, *(pa.array(np.ascontiguousarray(column)) for column in shares.T)]
+            columns = [ids, *(numbers(column) for column in shares.T)]
             writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
         writer.close()
     return rows
-
-
-def sound_groups(name: str | os.PathLike[str]) -> AbstractContextManager[None]:
-    """In this block a file of derived groups is read, and whatever is wrong with it is one error."""
-    return noticing_damage(
-        name, "a sound Parquet file of groups", "derive them again (evenrank scan .. --field groups)"
-    )
 
 
 def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
@@ -94,49 +86,41 @@ def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
         files = [place]
     else:
         return None
-    about = _about(files[0]) if files else None
+    about = metadata_of(files[0], _KEY) if files else None
     if about is None:
         if not place.is_dir():
             return None
         raise DataError(f"{place}: is no folder of groups: derive them again")
+    if about["format"] != FORMAT:
+        raise DataError(
+            f"{place}: has format {about['format']} of derived groups, this version has {FORMAT}: derive "
+            "them again"
+        )
     tables = []
-    for path in files:
-        with sound_groups(path), counts_file(path) as file:
+    for part in files:
+        with _groups_file(part) as file:
             tables.append(file.read())
-    ids, *columns = pa.concat_tables(tables).columns
-    ids, shares = as_strings(ids), np.stack([values_of(column) for column in columns], axis=1)
-    sums = shares.sum(axis=1)
-    wrong = np.flatnonzero((np.abs(sums - 1) > SHARE_TOLERANCE) | (shares < 0).any(axis=1))
+    documents = _documents(pa.concat_tables(tables))
+    sums = documents.shares.sum(axis=1)
+    wrong = np.flatnonzero((np.abs(sums - 1) > SHARE_TOLERANCE) | (documents.shares < 0).any(axis=1))
     if len(wrong):
-        document, found = ids[int(wrong[0])].as_py(), sums[wrong[0]]
+        document, found = documents.ids[int(wrong[0])].as_py(), sums[wrong[0]]
         raise DataError(f"{place}: document {document!r}: its shares sum to {found:g}, not to 1")
-    return StoredGroups(
-        tuple(about["groups"]), tuple(about["target"]), DerivedGroups(ids, shares / sums[:, None])
-    )
-
-
-def _about(path: Path) -> dict[str, Any] | None:
-    """What a file says about itself; None if it was not derived."""
-    try:
-        with parquet_file(path) as raw:
-            metadata = pa.parquet.read_schema(raw).metadata or {}
-    except (pa.ArrowException, OSError, ValueError):  # whoever reads it as a table says what is wrong
-        return None
-    if _KEY not in metadata:
-        return None
-    with sound_groups(path):
-        about: dict[str, Any] = json.loads(metadata[_KEY])
-        if about["format"] != FORMAT:
-            raise DataError(
-                f"{path}: has format {about['format']} of derived groups, this version has {FORMAT}: derive "
-                "them again"
-            )
-        return about
+    documents = documents._replace(shares=documents.shares / sums[:, None])
+    return StoredGroups(tuple(about["groups"]), tuple(about["target"]), documents)
 
 
 def derived_batches(path: Path) -> Iterator[DerivedGroups]:
     """The documents of a part with their shares, some at a time."""
-    with sound_groups(path), counts_file(path) as file:
+    with _groups_file(path) as file:
         for batch in file.iter_batches(ROW_GROUP):
-            shares = np.stack([values_of(column) for column in batch.columns[1:]], axis=1)
-            yield DerivedGroups(as_strings(batch.column(0)), shares)
+            yield _documents(batch)
+
+
+def _groups_file(path: Path) -> AbstractContextManager[pa.parquet.ParquetFile]:
+    return counts_file(path, "groups", "derive them again (evenrank scan .. --field groups)")
+
+
+def _documents(table: pa.Table | pa.RecordBatch) -> DerivedGroups:
+    ids, *columns = table.columns
+    return DerivedGroups(as_strings(ids), np.stack([values_of(column) for column in columns], axis=1))

@@ -146,7 +146,7 @@ def test_counts_of_another_source_are_refused(folder: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_counts("o.parquet", source="none.tsv")
     scan([("a", "he")], LEXICON, "p.parquet")
-    with pytest.raises(DataError, match="keeps no hash"):
+    with pytest.raises(DataError, match=r"p\.parquet"):
         read_counts("p.parquet", source="c.tsv")
 
 
@@ -175,7 +175,7 @@ def test_a_source_that_changed_but_kept_its_size_is_refused(name: str, folder: P
     write(rows)
     if not name.endswith("gz"):
         assert Path(name).stat().st_size == size
-    with pytest.raises(DataError, match="or in one that has changed since"):
+    with pytest.raises(DataError, match=r"o\.parquet"):
         read_counts("o.parquet", source=name)
 
 
@@ -187,7 +187,7 @@ def test_counts_of_an_earlier_version_have_no_hash(folder: Path) -> None:
     metadata = {b"evenrank.counts": json.dumps(about).encode()}
     pq.write_table(table.replace_schema_metadata(metadata), "old.parquet")
     assert len(read_counts("old.parquet")) == 2
-    with pytest.raises(DataError, match=r"keeps no hash .* earlier version: scan again"):
+    with pytest.raises(DataError, match=r"old\.parquet"):
         read_counts("old.parquet", source="c.tsv")
 
 
