@@ -64,7 +64,7 @@ COMMANDS = (
     ),
     Command(
         "swap",
-        ("counterfactual", "c.tsv", "--swap-only", "--tagger", "rules", "--threads", "1", "-o", "s.tsv"),
+        ("counterfactual", "swap", "c.tsv", "--tagger", "rules", "--threads", "1", "-o", "s.tsv"),
         "s.tsv", left=("s.tsv.parts/*",), folders=("s.tsv.parts",),
     ),
     Command(

@@ -282,7 +282,7 @@ def digest(path: Path) -> str:
 
 
 SCAN = ("scan", "{many.tsv}", "--lexicon", "gender-en", "--threads", "1", "-o")
-SWAP = ("counterfactual", "--swap-only", "--tagger", "rules", "--threads", "1", "--no-resume")
+SWAP = ("counterfactual", "swap", "--tagger", "rules", "--threads", "1", "--no-resume")
 BY_NEED = ("evaluate", "{system0.trec}", "{system1.trec}", "-m", "NFaiRR@10,TExFAIR@10", "--background",
            "{system0.trec}", "--format", "tsv", "--words")  # fmt: skip
 REPORT = (

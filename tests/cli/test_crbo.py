@@ -17,7 +17,8 @@ from evenrank.sample import load
 pytestmark = pytest.mark.needs("bm25s")
 
 Evenrank = Callable[..., SimpleNamespace]
-COMMAND = ("counterfactual", "--tagger", "rules")
+COMMAND = ("counterfactual", "rank", "--tagger", "rules")
+SWAP = ("counterfactual", "swap", "--tagger", "rules")
 
 
 @pytest.fixture
@@ -152,7 +153,20 @@ def test_shares_and_directions_are_rows_and_equal_the_functions(
     from evenrank.counterfactuals.swap import make_swapper
     from evenrank.systems import read_texts
 
-    asked = ("--kinds", "pronouns:share=0.5,1:from=each", "--format", "jsonl", "--seed", "2")
+    asked = (
+        "--kinds",
+        "pronouns",
+        "--share",
+        "0.5",
+        "--share",
+        "1",
+        "--from",
+        "each",
+        "--format",
+        "jsonl",
+        "--seed",
+        "2",
+    )
     outcome = evenrank(*COMMAND, *asked, *collection)
     assert outcome.code == 0, outcome.err
     records = {record["swapped"]: record for record in map(json.loads, outcome.out.splitlines())}
@@ -194,14 +208,14 @@ def test_a_part_can_be_swapped_into_a_file(
     evenrank: Evenrank, collection: tuple[str, str], tmp_path: Path
 ) -> None:
     output = tmp_path / "swapped.tsv"
-    done = evenrank(*COMMAND, collection[0], "--swap-only", "--kinds", ":from=female", "-o", output)
+    done = evenrank(*SWAP, collection[0], "--from", "female", "-o", output)
     assert done.code == 0, done.err
     text = output.read_text(encoding="utf-8")
     assert "d4\tHe is an engineer, and so is he.\n" in text
     assert "d2\tHe is an engineer, and he is late.\n" in text
-    for kinds in ("each", ":from=each", ":share=0.5,1"):
-        wrong = evenrank(*COMMAND, collection[0], "--swap-only", "--kinds", kinds, "-o", output)
-        assert (wrong.code, "--swap-only writes one collection" in wrong.err) == (2, True)
+    for part in (("--kinds", "each"), ("--from", "each")):
+        wrong = evenrank(*SWAP, collection[0], *part, "-o", output)
+        assert (wrong.code, "'each'" in wrong.err) == (2, True)
 
 
 def test_categories_of_queries_have_rows_of_their_own(
@@ -227,7 +241,7 @@ def test_categories_of_queries_have_rows_of_their_own(
 
 def test_several_pairings_of_names(evenrank: Evenrank, collection: tuple[str, str]) -> None:
     """A row for each pairing, as with its seed alone, and their mean with an interval over pairings."""
-    several = evenrank(*COMMAND, "--kinds", ":seeds=3", "--seed", "4", "--moved", "0", *collection)
+    several = evenrank(*COMMAND, "--pairings", "3", "--seed", "4", "--moved", "0", *collection)
     assert several.code == 0, several.err
     values = []
     for seed in ("4", "5", "6"):

@@ -32,7 +32,7 @@ GLOVE = "".join(
     for sign, words in ((1, "she her woman women girl nurse"), (-1, "he his man men boy"))
     for place, word in enumerate(words.split(), 1)
 )
-SWAP = ("counterfactual", "docs.tsv", "--swap-only", "-o", "swapped.tsv")
+SWAP = ("counterfactual", "swap", "docs.tsv", "-o", "swapped.tsv")
 
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     # the command, with * where the file is named, and a sound content of it

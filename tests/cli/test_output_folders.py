@@ -18,7 +18,7 @@ COMMANDS = {
     "select, figure": (["select", "no.trec", "none.trec", "--figure"], "s.svg"),
     "scan": (["scan", "no.tsv", "--lexicon", "gender-en"], "c.parquet"),
     "scan to a folder": (["scan", "no.tsv", "--lexicon", "gender-en"], "c/"),
-    "scan, field": (["scan", "no.tsv", "--lexicon", "gender-en", "--field", "opensearch"], "f.jsonl"),
+    "scan, field": (["scan", "no.parquet", "--field", "opensearch"], "f.jsonl"),
     "scan, groups": (["scan", "no.tsv", "--lexicon", "gender-en", "--field", "groups"], "g.parquet"),
     "debias of vectors": (["debias", "--erase", "no.parquet", "--documents", "no.tsv"], "v.parquet"),
     "evaluate": (["evaluate", "no.trec"], "e.csv"),
@@ -26,7 +26,7 @@ COMMANDS = {
     "explain": (["explain", "no.trec"], "x.csv"),
     "report": (["report", "no.trec"], "r.html"),
     "polarise": (["polarise", "no.csv"], "p.parquet"),
-    "counterfactual": (["counterfactual", "no.tsv", "none.tsv"], "c.csv"),
+    "counterfactual": (["counterfactual", "rank", "no.tsv", "none.tsv"], "c.csv"),
     "lexicon": (["lexicon", "check", "no.csv"], "l.csv"),
     "queryset collect": (["queryset", "collect", "no.csv"], "q.csv"),
 }

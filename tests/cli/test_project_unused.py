@@ -56,6 +56,6 @@ def test_a_command_without_runs_knows_those_of_the_file(evenrank: Evenrank, proj
     names = er.read_run("dense.trec").doc_ids.to_pylist() + er.read_run("bm25.trec").doc_ids.to_pylist()
     (project / "texts.tsv").write_text("".join(f"{name}\tshe is here\n" for name in sorted(set(names))))
     (project / "texts.csv").write_text("query,text\nq1,here\nq2,she\n")
-    done = evenrank("counterfactual", "texts.tsv", "texts.csv", "--system", "bm25")
+    done = evenrank("counterfactual", "rank", "texts.tsv", "texts.csv", "--system", "bm25")
     assert done.code == 0, done.err
     assert "NFaiRR@10" in done.out

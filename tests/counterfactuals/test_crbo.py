@@ -117,7 +117,7 @@ def test_one_document_at_a_time_is_ranked_as_if_it_alone_were_swapped(depth: int
     queries, documents = {"q1": "he is late", "q2": "she come", "q3": "he"}, tmp_path / "d.tsv"
     documents.write_text("".join(f"{key}\t{text}\n" for key, text in TEXTS.items()))
     (tmp_path / "q.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in queries.items()))
-    command = ["counterfactual", str(documents), str(tmp_path / "q.tsv"), "--tagger", "rules"]
+    command = ["counterfactual", "rank", str(documents), str(tmp_path / "q.tsv"), "--tagger", "rules"]
     command += ["--depth", str(depth), "--details", str(tmp_path / "moves.tsv")]
     assert main([*command, "--one-at-a-time", "9"]) == 0
     rows = [tuple(line.split("\t")) for line in (tmp_path / "moves.tsv").read_text().splitlines()]
@@ -151,7 +151,14 @@ def test_a_page_holds_nothing_that_runs(tmp_path: Path) -> None:
     texts = TEXTS | {"d<5>": "<script>alert('he')</script> & he"}
     (tmp_path / "d.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()))
     (tmp_path / "q.tsv").write_text("<b>q</b>\t<img src=x onerror=he>\n")
-    command = ["counterfactual", str(tmp_path / "d.tsv"), str(tmp_path / "q.tsv"), "--tagger", "rules"]
+    command = [
+        "counterfactual",
+        "rank",
+        str(tmp_path / "d.tsv"),
+        str(tmp_path / "q.tsv"),
+        "--tagger",
+        "rules",
+    ]
     assert main([*command, "--page", str(tmp_path / "p.html")]) == 0
     page = (tmp_path / "p.html").read_text()
     for tag in ("<script>", "<img", "<b>", "<5>"):

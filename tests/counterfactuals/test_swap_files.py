@@ -23,7 +23,7 @@ SWAPPER = make_swapper(tagger="rules")
 
 
 def command(source: Path, output: Path, *options: str) -> list[str]:
-    return ["counterfactual", "--swap-only", str(source), "-o", str(output), "--tagger", "rules", *options]
+    return ["counterfactual", "swap", str(source), "-o", str(output), "--tagger", "rules", *options]
 
 
 def swapped(source: Path, output: Path, *options: str) -> dict[str, Any]:

@@ -66,7 +66,18 @@ def write_field(
     with Path("plain.csv").open("w", newline="", encoding="utf-8") as file:
         rows = [(query, key, score) for query, own in plain.items() for key, score in own]
         csv.writer(file).writerows([("query", "document", "score"), *rows])
-    outcome = evenrank("scan", "counts.parquet", "--field", f"{form}:run=plain.csv:lam={LAM}", "-o", "field")
+    outcome = evenrank(
+        "scan",
+        "counts.parquet",
+        "--field",
+        form,
+        "--engine-run",
+        "plain.csv",
+        "--lam",
+        str(LAM),
+        "-o",
+        "field",
+    )
     assert outcome.code == 0, outcome.err
     spreads = [np.std([score for _, score in own][:100]) for own in plain.values()]
     weight = LAM * float(np.median([spread for spread in spreads if spread > 0]))

@@ -30,9 +30,10 @@ def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "counts.parquet"
 
 
-def option(form: str, **settings: object) -> str:
-    given = {**({"type": "page", "namespace": "shop"} if form == "vespa" else {}), **settings}
-    return ":".join([form, *(f"{name}={value}" for name, value in given.items())])
+def options(form: str, **settings: object) -> list[str]:
+    given = {**({"vespa_type": "page", "vespa_namespace": "shop"} if form == "vespa" else {}), **settings}
+    words = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
+    return ["--field", form, *(word for pair in words for word in pair)]
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def field(evenrank: Evenrank) -> Callable[..., str]:
     """Write a field of the counts to ``out``, and give the query that is printed for it."""
 
     def written(form: str, **settings: object) -> str:
-        done = evenrank("scan", "counts.parquet", "--field", option(form, **settings), "-o", "out")
+        done = evenrank("scan", "counts.parquet", *options(form, **settings), "-o", "out")
         assert done.code == 0, done.err
         return done.out
 
@@ -100,10 +101,10 @@ def test_the_weight_is_the_median_deviation(field: Callable[..., str], evenrank:
     run = er.read_run({q: {f"d{at}": s for at, s in enumerate(own)} for q, own in lists.items()})
     er.write_run(run, "r.csv")
     spreads = [statistics.pstdev(own[:100]) for own in lists.values()][:3]
-    found = weight_in(field("solr", run="r.csv", lam=0.5))
+    found = weight_in(field("solr", engine_run="r.csv", lam=0.5))
     assert found == pytest.approx(0.5 * statistics.median(spreads), rel=1e-5)
     er.write_run(er.read_run({"q": {"a": 1.0, "b": 1.0}}), "flat.csv")
-    done = evenrank("scan", "counts.parquet", "--field", "solr:run=flat.csv", "-o", "field")
+    done = evenrank("scan", "counts.parquet", *options("solr", engine_run="flat.csv"), "-o", "field")
     assert (done.code, Path("field").exists()) == (1, False)
 
 
@@ -113,19 +114,19 @@ def test_the_query_is_that_of_the_guide_with_the_field_and_its_weight(
 ) -> None:
     Path("r.trec").write_text("q Q0 a 1 4 x\nq Q0 n 2 2 x\n")  # whose deviation is 1
     guide = Path(__file__).resolve().parents[2] / "docs/guides/scan.md"
-    assert field(form, run="r.trec", lam=0.5).strip() in guide.read_text(encoding="utf-8")
-    named = field(form, run="r.trec", lam=0.125, name="LAM_FIELD")
+    assert field(form, engine_run="r.trec", lam=0.5).strip() in guide.read_text(encoding="utf-8")
+    named = field(form, engine_run="r.trec", lam=0.125, field_name="LAM_FIELD")
     assert "LAM_FIELD" in named
     assert "0.125" in named
 
 
-def test_the_command_scans_and_writes_the_field(evenrank: Evenrank) -> None:
-    outcome = evenrank("scan", "d.jsonl", "--lexicon", "sides.csv", "--field", "solr", "-o", "field.json")
+def test_a_field_alone_has_the_weight_1(evenrank: Evenrank) -> None:
+    outcome = evenrank("scan", "counts.parquet", "--field", "solr", "-o", "field.json")
     assert outcome.code == 0, outcome.err
     assert read_back("solr", "field.json") == pytest.approx(EXPECTED, abs=1e-11)
     assert "wrote field.json: neutrality of 5 documents" in outcome.err
     assert outcome.out == "q=QUERY&defType=edismax&qf=text&bf=product(1,def(neutrality,1))\n"
-    assert ":run=RUN" in outcome.err  # how the weight is found
+    assert "--engine-run RUN" in outcome.err  # how the weight is found
     assert sorted(path.name for path in Path().iterdir()) == [
         "counts.parquet", "d.jsonl", "field.json", "sides.csv"
     ]  # fmt: skip
@@ -134,7 +135,11 @@ def test_the_command_scans_and_writes_the_field(evenrank: Evenrank) -> None:
 def test_the_command_takes_counts_and_a_run(evenrank: Evenrank) -> None:
     Path("r.trec").write_text("q Q0 a 1 4 x\nq Q0 n 2 2 x\n")
     outcome = evenrank(
-        "scan", "counts.parquet", "--field", "opensearch:name=w:run=r.trec:lam=0.5", "-o", "field.jsonl"
+        "scan",
+        "counts.parquet",
+        *options("opensearch", field_name="w", engine_run="r.trec", lam=0.5),
+        "-o",
+        "field.jsonl",
     )
     assert outcome.code == 0, outcome.err
     assert '"doc":{"w":' in Path("field.jsonl").read_text()
@@ -143,18 +148,17 @@ def test_the_command_takes_counts_and_a_run(evenrank: Evenrank) -> None:
 
 def test_bad_usage(evenrank: Evenrank) -> None:
     for arguments, message in (
-        (("d.jsonl", "--field", "solr", "-o", "f"), "d.jsonl: a field needs a lexicon"),
+        (("d.jsonl", "--field", "solr", "-o", "f"), "d.jsonl: a field is made of counts"),
         (("counts.parquet", "--field", "solr"), "-o"),
         (("counts.parquet", "--field", "solr", "-o", "counts.parquet"), "would be overwritten"),
-        (("counts.parquet", "--field", "solr:lam=x", "-o", "f"), "lam must be a number >= 0, got 'x'"),
-        (("counts.parquet", "--field", "solr:lam=1", "-o", "f"), "lam= needs run=RUN"),
-        (("counts.parquet", "--field", "solr:name=a b", "-o", "f"), "'a b'"),
+        (("counts.parquet", "--field", "solr", "--lam", "x", "-o", "f"), "--lam"),
+        (("counts.parquet", "--field", "solr", "--field-name", "a b", "-o", "f"), "'a b'"),
         (("counts.parquet", "--field", "vespa", "-o", "f"), "type="),
-        (("counts.parquet", "--field", "solr:type=page", "-o", "f"), "Vespa"),
-        (("counts.parquet", "--field", "solr:tau=-1", "-o", "f"), "tau must be"),
+        (("counts.parquet", "--field", "solr", "--vespa-type", "page", "-o", "f"), "Vespa"),
+        (("counts.parquet", "--field", "solr", "--tau", "-1", "-o", "f"), "--tau"),
         (("counts.parquet", "--field", "slor", "-o", "f"), "called 'slor'; did you mean solr?"),
-        (("counts.parquet", "--field", "solr:tua=2", "-o", "f"), "'tua' is no key of the field for solr"),
-        (("counts.parquet", "--field", "solr:tua=2:lam=1", "-o", "f"), "did you mean tau?"),
+        (("counts.parquet", "--tau", "2", "-o", "f"), "holds word counts"),
+        (("d.jsonl", "--lexicon", "sides.csv", "--tau", "2", "-o", "f"), "--field"),
         (("counts.parquet", "--field", "solr", "--terms", "-o", "f"), "--terms"),
     ):
         outcome = evenrank("scan", *arguments)
@@ -162,40 +166,24 @@ def test_bad_usage(evenrank: Evenrank) -> None:
         assert not Path("f").exists()
 
 
-def test_no_file_of_somebody_else_is_touched(evenrank: Evenrank) -> None:
-    er.scan(TEXTS, LEXICON, "field.json.counts")
-    Path(".other.json.evenrank-counts").write_text("mine")
-    before = Path("field.json.counts").read_bytes()
-    command = "scan", "d.jsonl", "--lexicon", "sides.csv", "--field", "solr", "-o"
-    assert evenrank(*command, "field.json").code == 0
-    assert Path("field.json.counts").read_bytes() == before
-    refused = evenrank(*command, "other.json")
-    assert (refused.code, "is in the way of the counts" in refused.err) == (2, True)
-    assert Path(".other.json.evenrank-counts").read_text() == "mine"
-    assert sorted(path.name for path in Path().iterdir()) == [
-        ".other.json.evenrank-counts", "counts.parquet", "d.jsonl", "field.json", "field.json.counts",
-        "sides.csv",
-    ]  # fmt: skip
-
-
 def test_ranks_are_no_scores(evenrank: Evenrank) -> None:
     """A TREC file keeps the scores of a list with some equal ones; of a list without others it has ranks."""
     tied = er.read_run({"q": {f"d{at}": 0.5 - at // 2 / 100 for at in range(60)}}, name="tied")
     expected = 0.5 * statistics.pstdev(0.5 - at // 2 / 100 for at in range(60))
-    command = "scan", "counts.parquet", "-o", "field.json", "--field"
+    command = "scan", "counts.parquet", "-o", "field.json"
     for name in ("tied.csv", "tied.trec"):
         er.write_run(tied, name)
-        right = evenrank(*command, f"solr:run={name}:lam=0.5")
+        right = evenrank(*command, *options("solr", engine_run=name, lam=0.5))
         assert weight_in(right.out) == pytest.approx(expected, rel=1e-5)
     er.write_run(er.read_run({"q": {f"d{at}": 0.5 for at in range(60)}}, name="tied"), "tied.trec")
-    refused = evenrank(*command, "solr:run=tied.trec:lam=0.5")
+    refused = evenrank(*command, *options("solr", engine_run="tied.trec", lam=0.5))
     assert refused.code == 1
     assert "'tied'" in refused.err
     with Path("tied.trec").open("a") as file:
         file.write("q2 Q0 a 1 4 x\nq2 Q0 n 2 2 x\n")
-    mixed = evenrank(*command, "solr:run=tied.trec:lam=0.5")
+    mixed = evenrank(*command, *options("solr", engine_run="tied.trec", lam=0.5))
     assert weight_in(mixed.out) == 0.5  # of the other query
     er.write_run(er.read_run({"q": {"a": -1.0, "b": -2.0, "c": -3.0}}), "ranks.csv")
-    ranked = evenrank(*command, "solr:run=ranks.csv")
+    ranked = evenrank(*command, *options("solr", engine_run="ranks.csv"))
     assert ranked.code == 1
     assert "evenrank retrieve" in ranked.err  # whose run has the engine's own scores

@@ -146,7 +146,7 @@ def test_a_byte_order_mark_inside_of_jsonl_is_refused_by_all(
     ):
         with pytest.raises(DataError, match=rf"c{suffix}:2: .*byte order mark"):
             work()
-    swapped = evenrank("counterfactual", path, "--swap-only", "--tagger", "rules", "-o", tmp_path / "o.jsonl")
+    swapped = evenrank("counterfactual", "swap", path, "--tagger", "rules", "-o", tmp_path / "o.jsonl")
     assert swapped.code == 1
     assert f"c{suffix}:2: " in swapped.err
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]

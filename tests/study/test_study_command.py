@@ -50,7 +50,7 @@ def test_simulated_answers_follow_the_seed(tmp_path: Path, evenrank: Any) -> Non
         (["check", "{folder}", "--anonymous"], "unknown option --anonymous; study export has it"),
         (["status", "{folder}", "--participants", "3"], "study simulate, study power have it"),
         (["check", "{folder}", "extra"], "unrecognized arguments: extra"),
-        (["analyse", "{folder}", "-o", "page.txt"], "name it FILE.html"),
+        (["analyse", "{folder}", "-o", "page.txt"], "end in .html"),
         (["delete", "{folder}"], "arguments are required: ID"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.cli.streams import say
-from evenrank.cli.values import option
+from evenrank.cli.values import not_negative, option
 from evenrank.errors import ParameterError
 from evenrank.text import without_userinfo
 
@@ -54,7 +54,7 @@ def add_everywhere(parser: argparse.ArgumentParser, *, shown: bool = False) -> N
         metavar="FILE",
     )
     add(NO_PROJECT, "do not look for a project file", action="store_true")
-    add(SEED, "seed of everything that is drawn at random (default: 0)", metavar="N", type=option(_seed))
+    add(SEED, "seed of everything that is drawn at random (default: 0)", metavar="N", type=not_negative)
     add(
         NOTES, "print every note (default: those that change how the values are to be read)",
         action="store_true",
@@ -79,12 +79,6 @@ def everywhere_of(arguments: argparse.Namespace, typed: str) -> Everywhere:
         command=arguments.command,
         typed=typed,
     )
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise ParameterError(f"must be an integer >= 0, got {text!r}")
-    return int(text)
 
 
 def rename_of(text: str) -> tuple[str, str]:
@@ -200,6 +194,8 @@ def _background_file(background: FileOption, runs: list[FileOption], project: Pr
 
 
 def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
+    from evenrank.io.column_names import SharedColumns
+
     known = project.description()
     values: dict[str, Any] = {
         "runs": list(known.runs),
@@ -213,7 +209,7 @@ def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
         "queries": known.queries,
         "by": known.by,
         "documents": known.documents,
-        "columns": known.columns,
+        "columns": known.columns and SharedColumns(known.columns),
         **project.options(),
     }
     if given.get("scores"):  # these are compared as they are

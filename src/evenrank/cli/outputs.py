@@ -15,7 +15,7 @@ from typing import Any
 from evenrank.errors import EvenrankError, ParameterError
 from evenrank.inputs.file_options import STDIN
 
-OUTPUTS = ("output", "figure", "page", "details", "accuracy")  # the options that name a file to write
+OUTPUTS = ("output", "figure", "page", "details", "reliable")  # the options that name a file to write
 NO_FILES = ("command", "everywhere", "typed", "project", "filled", "title", "tag", "measures", "system")
 COLLECTIONS = ("runs", "documents", "data.runs", "data.documents")  # may be a folder: its files are read
 WRITTEN_KEYS = ("report.output", "audit.output")  # of a project file
@@ -31,11 +31,14 @@ def check_apart(arguments: argparse.Namespace, *further: str) -> None:
     """No command writes over a file that it reads, or over one that the project file names.
 
     Inputs are the values of all options that do not name outputs, whatever their form: each is compared as
-    the file that it may stand for. ``further`` are outputs that no option names.
+    the file that it may stand for. ``further`` are outputs that no option names. Standard input can be read
+    once.
     """
     options = {name: value for name, value in vars(arguments).items() if name not in NO_FILES}
     outputs = [*further, *(value for name in OUTPUTS if (value := options.pop(name, None)))]
     written = [path for output in outputs if output != STDIN for path in _paths(output)]
+    if [text for value in options.values() for text in _texts(value)].count(STDIN) > 1:
+        raise ParameterError("standard input (-) can stand for one file only")
     modes = {path: _mode(path) for path in written}
     taken = [path for path, mode in modes.items() if stat.S_ISREG(mode) or stat.S_ISDIR(mode)]
     places = [os.path.realpath(path) for path in written if path in taken or not modes[path]]

@@ -1,145 +1,145 @@
-"""``evenrank scan``: a collection and a lexicon in, a file of word counts out."""
+"""``evenrank scan``: a collection and a lexicon in, word counts, groups or a field of an index out."""
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any, Literal
 
-from evenrank.cli import shared
-from evenrank.cli.cluster import add_cluster, opened_cluster
-from evenrank.cli.groups_field import is_of_groups, write_groups
-from evenrank.cli.index_field import FIELD, write_index_field
-from evenrank.cli.parquet_output import check_parquet
-from evenrank.cli.parser import add_command
+from evenrank.cli.collection import Collection, Columns, Work, opened_cluster, own_columns
+from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.progress import ResumableBar
-from evenrank.cli.streams import say
-from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import DOCUMENTS
-
-if TYPE_CHECKING:
-    from evenrank.cli.parser import Commands
-    from evenrank.evidence.scan import ScanSummary
+from evenrank.cli.streams import put, say
+from evenrank.cli.typed import Arg, command
+from evenrank.cli.values import not_negative, positive_number
+from evenrank.errors import ParameterError, counted
 
 
-COLLECTION_HELP = (
-    "documents: TSV (id, tab, text; no header line unless --columns is given), JSONL, CSV, Parquet, WARC "
-    "and WET, TREC documents, also .gz and .zst; a folder or a quoted pattern of such files; s3://, gs:// "
-    "and hdfs:// addresses; ir_datasets:NAME; - reads stdin; :format=tsv behind the name says what the "
-    "suffix does not"
+@dataclass(frozen=True)
+class Field:
+    """What --field writes."""
+
+    field: Annotated[
+        str | None,
+        Arg(
+            "write something for each document instead: groups, which groups it belongs to by its words, for "
+            "--groups NAME=FILE; or its neutrality as a field of a search index, for opensearch, "
+            "elasticsearch, rank_feature (a type of field of both), solr, vespa or postgresql, from a file "
+            "of counts, and print the query that uses it",
+            "WHAT",
+        ),
+    ] = None
+    minimum: Annotated[int, Arg("of groups: a document belongs to one with so many of its words", "N")] = 1
+    tau: Annotated[int, Arg("of neutrality: fewer words of groups are none", "N", read=not_negative)] = 1
+    field_name: Annotated[str, Arg("what the field is called", "NAME")] = "neutrality"
+    engine_run: Annotated[
+        str | None, Arg("a run with the engine's scores, for the weight of the field in the query", "RUN")
+    ] = None
+    lam: Annotated[
+        float, Arg("the weight is so many standard deviations of these scores", "X", read=positive_number)
+    ] = 1.0
+    vespa_type: Annotated[str | None, Arg("the type of Vespa's documents", "NAME")] = None
+    vespa_namespace: Annotated[str | None, Arg("their namespace (default: the type)", "NAME")] = None
+
+
+@command(
+    "evenrank scan collection.tsv --lexicon gender-en -o counts.parquet",
+    "evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet",
+    "evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet",
+    "evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/",
+    "evenrank scan s3://bucket/crawl/ --lexicon gender-en -o counts/",
+    "evenrank scan counts.parquet --field opensearch --engine-run bm25.trec --lam 0.5 -o field.jsonl",
+    "evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786",
+    "evenrank scan counts/ --field groups --minimum 2 -o gender/ --on spark",
+    "zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet",
+    reads_project=True,
 )
+def scan(
+    documents: Collection = None,
+    *,
+    everywhere: Everywhere,
+    lexicon: Annotated[
+        str | None, Arg("name of a shipped lexicon (gender-en), or a CSV or JSON file", "NAME")
+    ] = None,
+    output: Annotated[
+        str | None,
+        Arg(
+            "the Parquet file to write, or a folder of them (counts/); or the file of the field", "FILE", "-o"
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        Literal["word", "whitespace"],
+        Arg(
+            "word is runs of letters, digits and underscores, whitespace splits on the blank (U+0020) alone, "
+            "as the published code does"
+        ),
+    ] = "word",
+    terms: Annotated[bool, Arg("also keep the count of every term")] = False,
+    columns: Columns = None,
+    field: Field,
+    work: Work,
+) -> int:
+    """Count, in every document, its tokens and the words of each group of a lexicon, and write them to a
+    Parquet file that measures of content read. Memory stays the same whatever the size. A scan that was
+    interrupted or killed goes on where it stopped when the same command is given again."""
+    from evenrank.evidence.scan import derive_groups, scan_file
+    from evenrank.io.counts import is_counts
+    from evenrank.io.lexicons import read_lexicon
+    from evenrank.io.source import format_of_suffix
 
-
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "scan",
-        """Count, in every document, its tokens and the words of each group of a lexicon, and write them to
-        a Parquet file that measures of content read. Memory stays the same whatever the size. A scan that
-        was interrupted or killed goes on where it stopped when the same command is given again.""",
-        """
-        evenrank scan collection.tsv --lexicon gender-en -o counts.parquet
-        evenrank scan corpus.jsonl --lexicon my-words.csv --terms -o counts.parquet
-        evenrank scan table.parquet --columns id=docno,text=body --lexicon gender-en -o counts.parquet
-        evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/
-        evenrank scan s3://bucket/crawl/ --lexicon gender-en -o counts/
-        evenrank scan counts.parquet --field opensearch:run=bm25.trec:lam=0.5 -o field.jsonl
-        evenrank scan 'shards/*.jsonl.gz' --lexicon gender-en -o counts/ --on dask://10.0.0.1:8786
-        evenrank scan counts/ --field groups:minimum=2 -o gender/ --on spark
-        zcat collection.tsv.gz | evenrank scan -:format=tsv --lexicon gender-en -o counts.parquet
-        """,
-    )
-    parser.add_argument(
-        "documents",
-        nargs="?",
-        type=shared.option(DOCUMENTS.parse),
-        metavar="COLLECTION",
-        help=COLLECTION_HELP,
-    )
-    shared.add_lexicon(parser, "name of a shipped lexicon (gender-en), or a CSV or JSON file")
-    shared.add_output(
-        parser, "the Parquet file to write, or a folder of them (counts/); with --field the file of the field"
-    )
-    parser.add_argument(
-        "--field", type=shared.option(FIELD.parse), metavar="ENGINE[:KEY=..]",
-        help="write the neutrality of each document as a field of a search index instead, for opensearch, "
-        "elasticsearch, rank_feature (a type of field of both), solr, vespa or postgresql, and print the "
-        "query that uses it; the collection may also be a file of counts. Keys: name= (default: "
-        "neutrality), tau= (default: 1); lam= (default: 1) times the deviation of the scores of run=FILE is "
-        "the weight; of vespa type= and namespace=. groups[:minimum=2] writes which groups each document "
-        "belongs to by its words instead, for --groups NAME=FILE; -o may then be a folder (groups/)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--tokenizer", choices=("word", "whitespace"), default="word",
-        help="word: runs of letters, digits and underscores (default); whitespace: split on the "
-        "blank (U+0020) alone, as the published code does",
-    )  # fmt: skip
-    parser.add_argument("--terms", action="store_true", help="also keep the count of every term")
-    shared.add_resuming(parser)
-    shared.add_columns(parser, shared.DOCUMENT_ROLES)
-    add_cluster(parser)
-    parser.set_defaults(run=run, reads_project=True)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    if arguments.field is not None and is_of_groups(arguments.field):
-        return write_groups(arguments, _columns(arguments))
-    if arguments.field is not None:
-        return write_index_field(arguments, _count)
-    collection = arguments.documents
-    if collection is not None and _holds_counts(collection.path):
+    path, name = ("" if documents is None else documents.path), field.field
+    if (
+        name is None
+        and (path.endswith((".parquet", ".pq")) or Path(path or "-").is_dir())
+        and is_counts(path)
+    ):
         raise ParameterError(
-            f"{collection.path}: holds word counts already: name the documents to count, or give the counts "
-            "to evaluate as --words, or write a field of them (--field)"
+            f"{path}: holds word counts already: name the documents to count, or give the counts to "
+            "evaluate as --words, or write a field of them (--field)"
         )
-    output = arguments.output or (
-        None if arguments.project is None else arguments.project.description().words
-    )
-    if collection is None or arguments.lexicon is None or output is None:
+    if output is None and name is None and everywhere.project is not None:
+        output = everywhere.project.description().words
+    if documents is None or output is None or (lexicon is None and name is None):
         raise ParameterError(
             "scan needs documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
-            "counts.parquet"
+            "counts.parquet (with --field a file of counts will do, without a lexicon)"
         )
-    check_parquet(output)
-    _count(arguments, output, f"wrote {output}")
+    if name is None and field != Field():
+        raise ParameterError("--minimum, --tau and the like say what --field writes: add --field WHAT")
+    if terms and name is not None:
+        raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
+    if name not in (None, "groups"):
+        return _write_field(path, lexicon, output, field)
+    if format_of_suffix(Path(output).suffix.lower()) not in (None, "parquet"):
+        right = Path(output).with_suffix(".parquet").name
+        raise ParameterError(f"{output}: is written as Parquet: call it {right}")
+    with opened_cluster(work.on, work.threads) as cluster, ResumableBar("scanning") as bar, _messages(bar):
+        how: dict[str, Any] = {
+            "tokenizer": tokenizer, "threads": work.threads, "resume": not work.no_resume, "progress": bar,
+            "format": documents.get("format"), "columns": own_columns(columns, path), "on": cluster,
+        }  # fmt: skip
+        if name == "groups":
+            found = derive_groups(path, output, lexicon, minimum=field.minimum, **how)
+            few = "no group words" if field.minimum == 1 else f"fewer than {field.minimum} group words"
+            say(
+                f"wrote {output}: the groups of {found.listed:,} of {found.documents:,} documents; the "
+                f"others have {few} and are not listed. Read it with --groups NAME={output}"
+            )
+            return 0
+        summary = scan_file(path, read_lexicon(lexicon or ""), output, terms=terms, **how)
+    groups = ", ".join(f"{group} {count:,}" for group, count in summary.groups.items())
+    say(f"wrote {output}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}")
+    say(f"read {summary.bytes_read:,} bytes in {summary.seconds:.1f} s")
+    if summary.found:
+        say(f"resumed: {summary.found:,} of {summary.pieces:,} pieces were finished before")
     return 0
 
 
-def _holds_counts(path: str) -> bool:
-    """Whether the collection is counts already."""
-    from evenrank.io.counts import is_counts
-
-    return (path.endswith((".parquet", ".pq")) or Path(path).is_dir()) and is_counts(path)
-
-
-def _count(arguments: argparse.Namespace, output: str, done: str) -> None:
-    from evenrank.evidence.scan import scan_file
-    from evenrank.io.lexicons import read_lexicon
-
-    collection = arguments.documents
-    lexicon = read_lexicon(arguments.lexicon)
-    with opened_cluster(arguments) as cluster, ResumableBar("scanning") as bar, _messages_of_work(bar):
-        summary = scan_file(
-            collection.path,
-            lexicon,
-            output,
-            tokenizer=arguments.tokenizer,
-            terms=arguments.terms,
-            threads=arguments.threads,
-            resume=not arguments.no_resume,
-            progress=bar,
-            format=collection.get("format"),
-            columns=_columns(arguments),
-            on=cluster,
-        )
-    say(_describe(summary, done))
-
-
 @contextmanager
-def _messages_of_work(bar: ResumableBar) -> Iterator[None]:
+def _messages(bar: ResumableBar) -> Iterator[None]:
     """Say what the work itself says of what takes long, as that something is compiled."""
     from evenrank.evidence.scan.counter import LOGGER
 
@@ -158,21 +158,47 @@ def _messages_of_work(bar: ResumableBar) -> Iterator[None]:
         LOGGER.setLevel(level)
 
 
-def _describe(summary: ScanSummary, done: str) -> str:
-    groups = ", ".join(f"{name} {count:,}" for name, count in summary.groups.items())
-    lines = [
-        f"{done}: {summary.documents:,} documents, {summary.tokens:,} tokens; {groups}",
-        f"read {summary.bytes_read:,} bytes in {summary.seconds:.1f} s",
-    ]
-    if summary.found:
-        lines.append(f"resumed: {summary.found:,} of {summary.pieces:,} pieces were finished before")
-    return "\n".join(lines)
+def _write_field(counts: str, lexicon: str | None, output: str, given: Field) -> int:
+    """Write neutrality as a field of a search index, and print the query that uses it."""
+    from evenrank.io.counts import is_counts, stored_counts
+    from evenrank.io.lexicons import read_lexicon
+    from evenrank.rerankers.index_field import IndexField, query_of, write_field
+
+    field = IndexField(
+        given.field or "", given.field_name, given.tau, given.vespa_type, given.vespa_namespace
+    )
+    if not is_counts(counts):
+        raise ParameterError(
+            f"{counts}: a field is made of counts: evenrank scan {counts} --lexicon gender-en -o "
+            "counts.parquet, then name counts.parquet"
+        )
+    if lexicon is not None:  # that of counts is theirs
+        stored_counts(counts).check(read_lexicon(lexicon), None, None)
+    weight = 1.0 if given.engine_run is None else _weight(given.engine_run, given.lam)
+    written = write_field(counts, output, field)
+    say(f"wrote {output}: neutrality of {written:,} documents, as {field.name} for {field.form}")
+    if given.engine_run is None:
+        say("the query adds 1 times the field: --engine-run RUN --lam 0.5 weighs it in the engine's scores")
+    put(query_of(field, weight) + "\n")
+    return 0
 
 
-def _columns(arguments: argparse.Namespace) -> dict[str, str] | None:
-    """The columns of the command line as they are; of those of a project file what a collection has."""
-    if "columns" not in arguments.filled:
-        return arguments.columns  # type: ignore[no-any-return]
-    from evenrank.io.column_names import document_columns
+def _weight(path: str, lam: float) -> float:
+    from evenrank.io import read_run
+    from evenrank.rerankers.index_field import weight_of
+    from evenrank.rerankers.score_scale import DEPTH
 
-    return document_columns(arguments.columns, arguments.documents.path, shared.DOCUMENT_ROLES)
+    run = read_run(path)
+    found = weight_of(run, lam)
+    left_out = f"; {counted(found.flat, 'query', 'queries')} with equal scores left out" if found.flat else ""
+    if found.ranked:
+        left_out += (
+            f"; {counted(found.ranked, 'query', 'queries')} with ranks in place of scores left out: the "
+            "engine's own run has the scores"
+        )
+    say(
+        f"lam {lam:g} is {found.weight:.6g} in the scores of {run.name!r}, of which the median standard "
+        f"deviation of the first {DEPTH} scores of {counted(found.queries, 'query', 'queries')} is "
+        f"{found.deviation:.6g}{left_out}"
+    )
+    return found.weight

@@ -19,7 +19,6 @@ from evenrank.inputs.file_options import (
     POLARITY,
     QRELS,
     RUN,
-    STDIN,
     FileOption,
 )
 from evenrank.inputs.group_options import groups_of, target_of
@@ -287,12 +286,6 @@ def need_runs(known: Description, least: int = 1, most: int | None = None) -> No
             f"this command takes {'one run' if most == 1 else f'{most} runs'}, got {given}: "
             f"name which of {', '.join(known.names)}"
         )
-
-
-def check_stdin(paths: Sequence[str | None]) -> None:
-    """Standard input can be read once."""
-    if sum(path == STDIN for path in paths) > 1:
-        raise ParameterError("standard input (-) can stand for one file only")
 
 
 def named_measures(arguments: argparse.Namespace) -> list[Measure] | None:

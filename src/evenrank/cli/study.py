@@ -12,6 +12,7 @@ from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.printing import Format, print_tables
 from evenrank.cli.streams import put, say
 from evenrank.cli.typed import Arg, command
+from evenrank.cli.values import check_page
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -132,15 +133,14 @@ def analyse(
     *,
     store: Where = None,
     format: Format = None,
-    output: Annotated[str | None, Arg("write a page with figures as well: FILE.html", "FILE", "-o")] = None,
+    output: Annotated[str | None, Arg("write a page with figures as well: .html", "FILE", "-o")] = None,
 ) -> int:
     """Tell whether opinions followed the lists."""
     from evenrank.study.analysis import analyse_study
     from evenrank.study.tables import assignment_table, conditions_table, effects_table, flow_table
 
     settings = _settings(folder)
-    if output is not None and not output.endswith((".html", ".htm")):
-        raise ParameterError(f"{output}: the analysis is written as a page: name it FILE.html")
+    check_page(output)
     with _existing(settings, store) as opened:
         found = analyse_study(opened, [condition.name for condition in settings.conditions])
     tables = [

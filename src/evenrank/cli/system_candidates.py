@@ -67,7 +67,7 @@ def split_systems(
 
 def _systems_of(file: FileOption, project: Project | None) -> list[SystemCandidate] | None:
     """The systems that a candidate stands for; None where it is a run."""
-    from evenrank.cli.retrieve import declared_system
+    from evenrank.cli.collection import declared_system
     from evenrank.io.tensors import SUFFIX
 
     if Path(file.path).suffix.lower() == SUFFIX:

@@ -41,6 +41,28 @@ def positive_number(text: str) -> float:
     return found
 
 
+def not_negative(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"must be an integer >= 0, got {text!r}")
+    return int(text)
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """
+    >>> names_of("names, titles")
+    ('names', 'titles')
+    """
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not found:
+        raise argparse.ArgumentTypeError(f"names nothing: {text!r}")
+    return found
+
+
+def check_page(path: str | None) -> None:
+    if path is not None and not path.lower().endswith((".html", ".htm")):
+        raise ParameterError(f"{path}: is written as a page, so its name must end in .html")
+
+
 def positive(text: str) -> int:
     """An integer above 0, in plain digits."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):

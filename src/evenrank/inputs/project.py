@@ -11,7 +11,7 @@ publisher = "groups.csv"        # or "documents", where it is a field of the doc
 use = ["nDCG@10", "GF@10"]
 
 [systems]
-two_steps = "bm25>>nanoranker:depth=50"     # for counterfactual --system two_steps
+two_steps = "bm25>>nanoranker:depth=50"     # for counterfactual rank --system two_steps
 
 [engines.shop]                  # what an engine file would say
 address = "opensearch+http://localhost:9200/products"
