@@ -14,8 +14,7 @@ import pytest
 import zstandard
 
 from evenrank import evaluate, read_groups, read_lexicon, read_polarity, read_qrels, read_run
-from evenrank.errors import DataError, InputTypeError, MissingExtraError, ParameterError
-from evenrank.io import read_documents
+from evenrank.errors import DataError, InputTypeError, MissingExtraError
 
 LINE = b"1 Q0 a 1 2 t\n"
 PATIENCE = 600  # seconds until what waits for ever is given up; a slow machine is no error
