@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from itertools import combinations, permutations
 
@@ -272,22 +271,3 @@ def test_one_group_first_or_last_is_the_maximum_of_rkl_only_without_a_clamp(clam
     first = np.arange(100) < 10
     values = counted("rKL", np.array([first, first[::-1]]), step=10, normalizer="max", **clamp)
     assert values.max() == pytest.approx(share, abs=1e-6)
-
-
-@pytest.mark.needs("numba")
-def test_compiled_loops_give_the_same_numbers() -> None:
-    """Numba is loaded where there is much to do, and from then on used for all."""
-    generator = np.random.default_rng(14)
-    cases = [(scores(kind, (40, 60), generator), generator.integers(0, 61, 40)) for kind in KINDS]
-    loops = f"{extremes.__module__.rpartition('.')[0]}.kernel"
-    sys.modules.pop(loops, None)
-    plain = [extremes(*case, step=step) for case in cases for step in (1, 3)]
-    try:
-        extremes(generator.normal(size=(1300, 400)), np.full(1300, 400))
-        assert loops in sys.modules
-        compiled = [extremes(*case, step=step) for case in cases for step in (1, 3)]
-    finally:
-        sys.modules.pop(loops, None)
-    for one, two in zip(plain, compiled, strict=True):
-        for least, again in zip(one, two, strict=True):
-            np.testing.assert_array_equal(least, again)

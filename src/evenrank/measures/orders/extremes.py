@@ -1,4 +1,12 @@
-"""The smallest and the largest D that the documents of a list can have, and the orders that have them."""
+"""The smallest and the largest D that the documents of a list can have, and the orders that have them.
+
+The largest: start with the two ends, then always add the remaining end, lowest or highest, that is
+farther from the mean of what was taken. For every k the k scores of largest variance are so many of the
+lowest and so many of the highest, and these sets are nested: one order has the largest variance at every k
+at once, whatever the weights. (The spread of a set is convex in each member, so a member between two that
+were left out can move outwards; which end gains changes sides once; and from k to k + 1 neither end gives a
+member back.)
+"""
 
 from __future__ import annotations
 
@@ -8,13 +16,13 @@ import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.measures.orders.intervals import least_by_intervals, order_by_intervals
-from evenrank.measures.orders.largest import ends_first
 from evenrank.measures.orders.spread import centred, inside, spread, spread_weights
 from evenrank.measures.orders.subsets import LONGEST, less_by_subsets
 from evenrank.measures.sums import padded_sum
 
 CENTERS = ("prefix", "list")
 EXACT_UP_TO = LONGEST  # documents; above, the smallest D comes from the programme over intervals
+_NEAR = 1e-13  # of the span: distances that differ by less are equal
 _MET = 1e-13  # of the programme's D: a fence as near as that is met
 
 
@@ -71,7 +79,7 @@ def balanced_order(polarity: Floats, lengths: Int64s, *, center: str = "prefix")
     falling = np.argsort(np.where(inside(x.shape[1], lengths), -polarity, np.inf), axis=1, kind="stable")
     from_the_end = np.maximum(lengths[:, None] - 1 - np.arange(x.shape[1]), 0)
     above = np.take_along_axis(falling, from_the_end, axis=1)
-    return _placed(ends_first(x, places, above, lengths), x, places, lengths)
+    return _placed(_ends_first(x, places, above, lengths), x, places, lengths)
 
 
 def one_sided_order(polarity: Floats, lengths: Int64s, *, step: int = 1, center: str = "prefix") -> OneSided:
@@ -88,6 +96,35 @@ def one_sided_order(polarity: Floats, lengths: Int64s, *, step: int = 1, center:
     order = np.where(less >= 0, less, order_by_intervals(x, lengths, weights))
     proved = (lengths <= EXACT_UP_TO) | (least - fence <= _MET * least)
     return OneSided(_placed(order, x, places, lengths), proved)
+
+
+def _ends_first(x: Floats, below: Int64s, above: Int64s, lengths: Int64s) -> Int64s:
+    """(Q, K): for each rank the index into the sorted scores. The step over ranks takes all lists along.
+
+    ``x`` (Q, K) is centred and ascends in each list. ``below`` and ``above`` are where the scores stood,
+    equal ones in order when they are taken from below and from above: of two ends as far away as each other
+    the one that stood earlier comes first, so that no side is preferred.
+    """
+    queries, depth = x.shape
+    order = np.full((queries, depth), -1, np.int64)
+    every, end = np.arange(queries), np.maximum(lengths - 1, 0)
+    low, high = np.zeros(queries, np.int64), end.copy()
+    total, first = np.zeros(queries), np.zeros(queries, bool)
+    near = _NEAR * (x[every, end] - x[every, low]) if depth else total
+    for k in range(depth):
+        lowest, highest = x[every, low], x[every, high]
+        further = (highest + lowest) - 2 * (total / max(k, 1))  # > 0 where the highest is farther off
+        earlier = above[every, high] < below[every, low]
+        take_high = np.where(np.abs(further) <= near, earlier, further > 0)
+        if k == 0:  # one score has no spread: the two ends are taken in the order they stood in
+            take_high = first = earlier
+        elif k == 1:
+            take_high = ~first
+        order[:, k] = np.where(take_high, high, low)
+        total = total + np.where(take_high, highest, lowest)
+        high = np.maximum(high - take_high, 0)
+        low = np.minimum(low + ~take_high, depth - 1)  # behind the end of a list nothing counts any more
+    return np.where(inside(depth, lengths), order, -1)
 
 
 def _least(x: Floats, lengths: Int64s, weights: Floats) -> tuple[Floats, Floats, Int64s]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s
-from evenrank.measures.orders.compiled import kernel
 from evenrank.measures.orders.spread import inside
 
 _NUMBERS_AT_ONCE = 1 << 16  # so that the arrays of a pass stay in the cache
@@ -22,10 +21,6 @@ _MIXED = 1.25  # lists that differ in length by so much go through one pass
 def least_by_intervals(x: Floats, lengths: Int64s, weights: Floats) -> tuple[Floats, Floats]:
     """(Q,): the programme's D for sorted, centred lists (Q, K); (Q, K) the fence, what each k must add."""
     least, fence = np.zeros(len(x)), np.zeros(x.shape)
-    fast = kernel(int((lengths.astype(float) ** 2).sum() / 2))
-    if fast is not None:
-        fast.interval_programme(np.ascontiguousarray(x), lengths, weights, least, fence)
-        return least, fence
     for queries in _batches(lengths, _NUMBERS_AT_ONCE, 1):
         depth = int(lengths[queries].max())
         least[queries], fence[queries, :depth], _ = _programme(x[queries, :depth], lengths[queries], weights)
@@ -72,7 +67,6 @@ def _programme(
     np.cumsum(x.T, axis=0, out=total[1:])
     np.cumsum(x.T * x.T, axis=0, out=squares[1:])
     cost, fence, least = np.zeros((n, queries)), np.zeros((n, queries)), np.zeros(queries)
-    mean, variance = np.empty_like(cost), np.empty_like(cost)
     take_left = np.zeros((n, n, queries) if choices else (0, 0, 0), bool)
     whole = np.bincount(lengths, minlength=n + 1)
     for k in range(2, n + 1):
@@ -81,18 +75,10 @@ def _programme(
             np.less(cost[1 : m + 1], cost[:m], out=take_left[k - 1, :m])
         now = np.minimum(cost[:m], cost[1 : m + 1], out=cost[:m])
         if weights[k - 1]:
-            share = 1 / k
-            square, varies = mean[:m], variance[:m]
-            np.subtract(total[k:], total[:m], out=square)
-            np.multiply(square, share, out=square)
-            np.multiply(square, square, out=square)
-            np.subtract(squares[k:], squares[:m], out=varies)
-            np.multiply(varies, share, out=varies)
-            np.subtract(varies, square, out=varies)
-            np.maximum(varies, 0.0, out=varies)
-            np.multiply(varies, weights[k - 1], out=varies)
-            np.add(now, varies, out=now)
-            varies.min(axis=0, out=fence[k - 1])
+            mean = (total[k:] - total[:m]) * (1 / k)
+            variance = np.maximum((squares[k:] - squares[:m]) * (1 / k) - mean * mean, 0.0) * weights[k - 1]
+            now += variance
+            variance.min(axis=0, out=fence[k - 1])
         if whole[k]:
             least = np.where(lengths == k, cost[0], least)
     return least, np.where(inside(n, lengths), fence.T, 0.0), take_left
