@@ -25,7 +25,7 @@ from evenrank.data.attribute import Attribute
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.diversity import novelty_gain
 from evenrank.measures.greedy import greedy_order
-from evenrank.measures.relevance import divide
+from evenrank.measures.sums import divide
 from evenrank.rerankers import rerank
 
 EPSILON, ALPHA = 0.3, 0.5

@@ -8,23 +8,35 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.grammar import Term, declare, number, parameter, text
+
+if TYPE_CHECKING:
+    from evenrank.evidence.ranked_evidence import RankedEvidence
 
 
 class Attention(Term):
     """The attention that each rank receives."""
 
     kind: ClassVar[str] = "attention"
+    needs: ClassVar[frozenset[str]] = frozenset()  # the evidence that it depends on, as measures name it
 
     def weights(self, depth: int) -> Floats:
         """(K,): the weight of ranks 1 to ``depth``."""
         raise NotImplementedError
+
+    def at(self, evidence: RankedEvidence) -> Floats:
+        """The weights for these lists: (K,), or (Q, K) where they depend on the documents."""
+        return self.weights(evidence.ranked.depth)
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        """The lists that get no attention, by reason."""
+        return {}
 
 
 @declare

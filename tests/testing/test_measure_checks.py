@@ -39,14 +39,14 @@ def _in_place(kernel):
 )
 def test_a_broken_kernel_is_caught(monkeypatch, mutation, complaint) -> None:
     cls = all_measures()["RR"]
-    monkeypatch.setattr(cls, "contributions", mutation(cls.contributions))
+    monkeypatch.setattr(cls, "explain", mutation(cls.explain))
     with pytest.raises(AssertionError, match=complaint):
         check_measure("RR(rel=2)", oracle=oracles.reciprocal_rank)
 
 
 def test_what_measures_share_cannot_be_changed(monkeypatch) -> None:
     cls = all_measures()["RR"]
-    monkeypatch.setattr(cls, "contributions", _in_place(cls.contributions))
+    monkeypatch.setattr(cls, "explain", _in_place(cls.explain))
     with pytest.raises(ValueError, match="read-only"):
         check_measure("RR")
 
@@ -86,7 +86,7 @@ def test_looking_below_the_cutoff_is_caught(monkeypatch) -> None:
 def test_depending_on_ids_is_caught(monkeypatch) -> None:
     cls = all_measures()["I_rec"]
     first = lambda self, evidence: self.judged(evidence)[:, :1, 0] * evidence.ranked.mask[:, :1]  # noqa: E731
-    monkeypatch.setattr(cls, "contributions", first)
+    monkeypatch.setattr(cls, "explain", first)
     with pytest.raises(AssertionError, match="depends on what documents are called"):
         check_measure("I_rec")
 

@@ -76,14 +76,11 @@ def _attention(measure: Measure) -> Attention | None:
     Where documents without a label are dropped, others stand at their places: a rule on such a share has
     bounds of its own.
     """
-    from evenrank.measures.evidence_attention import attention_needs
     from evenrank.measures.group_share import LIST, GroupShare
 
     if not isinstance(measure, GroupShare) or measure.of != LIST or measure.missing == "drop":
         return None
-    if attention_needs(measure.attention):
-        return None
-    return measure.attention
+    return None if measure.attention.needs else measure.attention
 
 
 def _cutoff(rule: GateRule, inputs: Inputs) -> int:

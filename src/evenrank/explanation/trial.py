@@ -54,10 +54,7 @@ def cutoff_of(measure: Measure) -> int | None:
 
 def counting(measure: Measure, evidence: RankedEvidence) -> RankedEvidence:
     """The list as the measure reads it: what it leaves out is gone, what lies below its cut-off too."""
-    prepared = measure.prepared(evidence)
-    if getattr(measure, "judged_only", False):
-        prepared = prepared.compact(prepared.ranked.known("relevance"))
-    return prepared.cut(cutoff_of(measure))
+    return measure.prepared(evidence).cut(cutoff_of(measure))
 
 
 def counting_rows(measure: Measure, evidence: RankedEvidence) -> Int64s:

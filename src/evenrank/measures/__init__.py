@@ -18,12 +18,11 @@ from evenrank.measures.registry import parse_measure, parse_measures
 from evenrank.modules import load_folder, load_home
 
 _HOMES = {
-    "amortised": "Amortised",
     "attention_fairness": "AWRF UnderExposure",
     "count_tests": "BinomialTest HypergeometricTest FA_IR_Test",
     "diversity": "alpha_nDCG ERR_IA NRBP I_rec D_nDCG Dsharp_nDCG",
     "duo": "DUO",
-    "expected_exposure": "EE_L EE_D EE_R",
+    "expected_exposure": "EE_L EE_D EE_R Amortised",
     "exposure": "RBDF TED TExFAIR GroupExposure TermExposure",
     "fair": "FAIR",
     "gfr": "GFR",

@@ -15,31 +15,20 @@ from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, parameter
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import EMPTY_LIST, NO_TARGET, Direction, Measure, Result, reasons
 from evenrank.measures.divergences import DISTANCES, MOST
-from evenrank.measures.evidence_attention import (
-    NO_ATTENTION,
-    NO_ATTENTION_MEANS,
-    NOT_JUDGED_MEANS,
-    attention_at,
-    attention_needs,
-    attention_parameter,
-    without_attention,
-)
+from evenrank.measures.evidence_attention import UNATTENDED, attention_parameter
 from evenrank.measures.groups import (
     ATTRIBUTE,
     NO_LABEL,
     NO_LABEL_MEANS,
-    NO_TARGET,
     GroupMeasure,
     attributes_of,
     only_attribute,
     without_labels,
 )
 from evenrank.measures.missing import UNDEFINED, UNIFORM, missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NOT_JUDGED, divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -51,11 +40,7 @@ class AttentionShareMeasure(Measure):
     """
 
     family: ClassVar[str] = "words"
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        **GroupMeasure.undefined_when,
-        NOT_JUDGED: NOT_JUDGED_MEANS,
-        NO_ATTENTION: NO_ATTENTION_MEANS,
-    }
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST, NO_TARGET) | UNATTENDED
 
     attr: str | None = parameter(
         None, ATTRIBUTE, "the attribute; None: the groups of the words, where there are any"
@@ -76,7 +61,7 @@ class AttentionShareMeasure(Measure):
     @property
     def needs(self) -> frozenset[str]:
         own = frozenset({"ranked.words"}) if self.attr is None else self._groups().needs
-        return own | attention_needs(self.attention)
+        return own | self.attention.needs
 
     def evaluate(self, evidence: RankedEvidence) -> Result:
         evidence = self.prepared(evidence)
@@ -98,14 +83,14 @@ class AttentionShareMeasure(Measure):
 
     def shares(self, evidence: RankedEvidence) -> tuple[Floats, Floats, dict[str, Bools]]:
         """(Q, G) twice: what groups get and what they should get, and where there is neither."""
-        weights = attention_at(self.attention, evidence)  # (K,) or (Q, K)
+        weights = self.attention.at(evidence)  # (K,) or (Q, K)
         exposure = padded_sum(self.membership(evidence) * weights[..., None])  # (Q, G)
         achieved = divide(exposure, exposure.sum(axis=1, keepdims=True))
         target = evidence.query["words.target" if self.attr is None else f"{self._groups().source}.target"]
         undefined = {
             EMPTY_LIST: evidence.ranked.lengths == 0,
             NO_TARGET: np.asarray(~np.isfinite(target).all(axis=1)),
-            **without_attention(self.attention, evidence),
+            **self.attention.undefined(evidence),
         }
         return achieved, np.nan_to_num(target), undefined
 

@@ -17,10 +17,26 @@ from evenrank.data.evidence_source import Evidence
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import Term, integer, parameter
+from evenrank.measures.sums import padded_sum
 
 EXTREMES = ("min", "max")  # aggregations over queries for which an infinite value is the worst there is
 JUDGEMENTS = frozenset({"relevance", "intents"})
 OF_THE_LIST = JUDGEMENTS | {"documents", "scores"}  # what no document can lack
+
+EMPTY_LIST, NOT_JUDGED, NO_RELEVANT = "empty list", "not judged", "no relevant document"
+NO_TARGET = "no target"
+REASONS = {
+    EMPTY_LIST: "the run has no documents for the query",
+    NOT_JUDGED: "the query has no judgements",
+    NO_RELEVANT: "no judged document of the query is relevant",
+    NO_TARGET: "the query has no target: none is given for it, or its pool has no labelled document, or no "
+    "relevant one",
+}
+
+
+def reasons(*names: str) -> dict[str, str]:
+    """Why many measures have no value, with what each reason means."""
+    return {name: REASONS[name] for name in names}
 
 
 class Direction(enum.Enum):
@@ -99,12 +115,12 @@ class MeasureClass(type):
         return cls() @ cutoff
 
     def __mul__(cls, weight: object) -> Any:
-        return cls() * (weight() if isinstance(weight, MeasureClass) else weight)
+        return cls() * weight
 
     __rmul__ = __mul__
 
     def __add__(cls, other: object) -> Any:
-        return cls() + (other() if isinstance(other, MeasureClass) else other)
+        return cls() + other
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,9 +223,17 @@ class Measure(Term, metaclass=MeasureClass):
         """(Q, K): the ranked documents that count at all; others need no evidence."""
         return evidence.ranked.mask
 
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        """The queries that have no value, by reason."""
+        return {EMPTY_LIST: evidence.ranked.lengths == 0} if EMPTY_LIST in self.undefined_when else {}
+
     def compute(self, evidence: RankedEvidence) -> Result:
-        """Values for all queries at once. ``evidence`` is cut to ``depth``."""
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+        """Values for all queries at once; of a measure that says what each rank adds, the sums of that.
+        ``evidence`` is cut to ``depth``."""
+        parts = self.explain(evidence)
+        if parts is None:
+            raise NotImplementedError(f"{type(self).__name__} has no kernel")
+        return Result(padded_sum(parts), self.undefined(evidence))
 
     def goodness(self, value: float) -> float:
         """The value turned so that larger is better; of a signed measure 0 is best."""

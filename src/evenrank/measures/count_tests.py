@@ -1,33 +1,40 @@
 """Tests of how many documents of a group a list has: could chance alone explain so few or so many?
 
-The tests of one cut-off are two-sided, as scipy's: the probability of all outcomes that are no likelier than
-the one seen. That of FA*IR is about every rank.
+The tests of one cut-off are two-sided: the probability of all outcomes that are no likelier than the one
+seen. That of FA*IR is about every rank: its m-table says how many protected documents the first k must have
+so that chance could have made them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.arrays import Bools, Floats, Int64s, ragged
 from evenrank.data.attribute import Attribute
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter, text
-from evenrank.measures.base import Direction, Note, Result
-from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
-from evenrank.measures.minimum_table import failure_probability, table_of
+from evenrank.measures.base import (
+    EMPTY_LIST,
+    NO_TARGET,
+    Direction,
+    Note,
+    Result,
+    reasons,
+)
+from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.missing import missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.prefixes import FLOOR_TOLERANCE, PrefixShareMeasure
 from evenrank.measures.sums import padded_sum
 
 FRACTIONAL = "fractional membership"
-FRACTIONAL_MEANS = "a document belongs to a group in part, and only whole documents can be counted"
-AS_LIKELY = 1 + 1e-7  # outcomes as likely as the one seen may differ in the last bits
+IN_PART = {FRACTIONAL: "a document belongs to a group in part, and only whole documents can be counted"}
+_EQUAL = 1 + 1e-12  # F(0; 1, 0.9) is 0.1, give or take the last bit
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -45,12 +52,6 @@ class CountTest(GroupMeasure):
         shares = self.membership(evidence, ranked)
         partly = np.asarray(((shares != 0) & (shares != 1)).any(axis=(1, 2)))[:, None]
         return padded_sum(shares), ranked.lengths[:, None].astype(float), partly
-
-
-def two_sided(likelihood: Callable[[Floats], Floats], observed: int, most: int) -> float:
-    """The probability of all outcomes from 0 to ``most`` that are no likelier than the observed one."""
-    chance = likelihood(np.arange(most + 1, dtype=np.float64))
-    return float(min(1.0, chance[chance <= chance[observed] * AS_LIKELY].sum()))
 
 
 def over_distinct(columns: list[Floats], p_value: Callable[..., float]) -> Floats:
@@ -81,11 +82,7 @@ class BinomialTest(CountTest):
     )
     formula = "sum of B(x; n, q_g) over all x with B(x; n, q_g) <= B(n_g; n, q_g)"
     reference = "Pitoura et al. 2022, Fairness in rankings and recommendations: an overview, VLDB Journal 31"
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
-        NO_TARGET: NO_TARGET_MEANS,
-        FRACTIONAL: FRACTIONAL_MEANS,
-    }
+    undefined_when = reasons(EMPTY_LIST, NO_TARGET) | IN_PART
 
     def compute(self, evidence: RankedEvidence) -> Result:
         have, total, partly = self.counts(evidence, self.cutoff)
@@ -93,25 +90,18 @@ class BinomialTest(CountTest):
         number = np.broadcast_to(total, have.shape)
         whole = np.where(partly, 0.0, np.minimum(have, number))
         values = over_distinct([whole.ravel(), number.ravel(), target.ravel()], binomial_p)
-        reasons = self.undefined(evidence)
-        undefined = {
-            EMPTY_LIST: reasons[EMPTY_LIST][:, None],
-            NO_TARGET: reasons[NO_TARGET][:, None],
-            FRACTIONAL: partly,
-        }
-        return Result(values.reshape(have.shape), undefined, self.value_names(evidence))
+        undefined = {reason: where[:, None] for reason, where in self.undefined(evidence).items()}
+        return Result(
+            values.reshape(have.shape), undefined | {FRACTIONAL: partly}, self.value_names(evidence)
+        )
 
 
 def binomial_p(observed: float, number: float, share: float) -> float:
-    """Two-sided, as ``scipy.stats.binomtest``.
+    from scipy.stats import binomtest
 
-    >>> round(binomial_p(1, 10, 0.5), 6)
-    0.021484
-    """
-    from scipy.stats import binom
-
-    share = min(max(share, 0.0), 1.0)
-    return two_sided(lambda x: binom.pmf(x, int(number), share), int(observed), int(number))
+    if not number:
+        return 1.0
+    return float(binomtest(int(observed), int(number), min(max(share, 0.0), 1.0)).pvalue)
 
 
 @declare
@@ -135,10 +125,7 @@ class HypergeometricTest(CountTest):
     )
     formula = "sum of H(x; N, K_g, k) over all x with H(x; N, K_g, k) <= H(n_g; N, K_g, k)"
     reference = "Fisher 1935, The design of experiments; Pitoura et al. 2022, VLDB Journal 31"
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
-        FRACTIONAL: FRACTIONAL_MEANS,
-    }
+    undefined_when = reasons(EMPTY_LIST) | IN_PART
     needs_cutoff = True
     looks_below_cutoff = True
 
@@ -158,25 +145,106 @@ class HypergeometricTest(CountTest):
             for array in (have, np.broadcast_to(population, have.shape), everywhere)
         ]
         values = over_distinct([*columns, np.broadcast_to(drawn, have.shape).ravel()], hypergeometric_p)
-        undefined = {EMPTY_LIST: (evidence.ranked.lengths == 0)[:, None], FRACTIONAL: partly}
-        return Result(values.reshape(have.shape), undefined, self.value_names(evidence))
+        undefined = {reason: where[:, None] for reason, where in self.undefined(evidence).items()}
+        return Result(
+            values.reshape(have.shape), undefined | {FRACTIONAL: partly}, self.value_names(evidence)
+        )
 
 
 def hypergeometric_p(observed: float, population: float, members: float, drawn: float) -> float:
-    """Two-sided, as ``scipy.stats.fisher_exact`` of the table of members and others, drawn and not.
-
-    >>> round(hypergeometric_p(1, 20, 10, 9), 6)
-    0.005477
-    """
-    from scipy.stats import hypergeom
+    from scipy.stats import fisher_exact
 
     if not population:
         return 1.0
-    chance = hypergeom(int(population), int(members), int(drawn)).pmf
-    return two_sided(chance, int(observed), int(drawn))
+    here, not_drawn = int(observed), int(members - observed)
+    others = int(drawn - observed)
+    return float(
+        fisher_exact([[here, not_drawn], [others, int(population) - here - not_drawn - others]]).pvalue
+    )
 
 
 RANKS_SHOWN = 20
+
+
+def minimum_table(ranks: int, p: float, alpha: float) -> Int64s:
+    """(ranks,): for the first k documents the smallest m with ``F(m; k, p) > alpha``, F binomial.
+
+    Fewer protected ones than that, and the test for ``p`` fails.
+
+    >>> minimum_table(12, 0.5, 0.1).tolist()
+    [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4]
+    """
+    from scipy.stats import binom
+
+    k = np.arange(1, ranks + 1)
+    if p <= 0 or p >= 1:  # all of a kind: none are due, or all
+        return k if p >= 1 else np.zeros_like(k)
+    m: Int64s = np.clip(np.nan_to_num(binom.ppf(alpha, k, p)), 0, k).astype(np.int64)
+    # the quantile is the smallest m with F >= alpha, and both it and F are rounded
+    for _ in range(2):
+        m -= (m > 0) & (binom.cdf(m - 1, k, p) > alpha * _EQUAL)
+    for _ in range(2):
+        m += (m < k) & (binom.cdf(m, k, p) <= alpha * _EQUAL)
+    return m
+
+
+def failure_probability(table: Int64s, p: float) -> float:
+    """How likely a list that takes each document from the protected with probability p fails somewhere.
+
+    Exact: the distribution of the protected so far, over the lists that have not failed yet.
+
+    >>> round(failure_probability(np.array([0, 0, 0, 1]), 0.5), 4)
+    0.0625
+    """
+    most = int(table.max(initial=0))
+    alive = np.zeros(most + 1)  # as many as the last minimum can no more fail
+    alive[0], failed = 1.0, 0.0
+    for m in table.tolist():
+        following = alive * (1 - p)
+        following[1:] += alive[:-1] * p
+        following[-1] += alive[-1] * p
+        failed += float(following[:m].sum())
+        following[:m] = 0.0
+        alive = following
+    return failed
+
+
+@lru_cache(maxsize=4096)
+def adjusted_alpha(ranks: int, p: float, alpha: float) -> float:
+    """The largest significance of each single test with which all of them together fail at most by alpha.
+
+    Tables change only where alpha is some F(m; k, p), so these are all there is to try: 0.0 where already
+    the smallest of them fails too often.
+    """
+    from scipy.stats import binom
+
+    table = minimum_table(ranks, p, alpha)
+    k = np.repeat(np.arange(1, ranks + 1), table)
+    m = ragged(np.zeros_like(table), table)  # from 0 to the minimum of k: all with F(m; k, p) <= alpha
+    steps = np.unique(binom.cdf(m, k, p))
+    low, high = -1, len(steps)  # the step before all fails never; that behind all is as good as too often
+    while high - low > 1:
+        middle = (low + high) // 2
+        fails = failure_probability(minimum_table(ranks, p, float(steps[middle])), p)
+        low, high = (middle, high) if fails <= alpha * _EQUAL else (low, middle)
+    return float(steps[low]) if low >= 0 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def table_of(ranks: int, p: float, alpha: float, adjust: bool) -> tuple[int, ...]:
+    """The minimum at each rank, where ``adjust`` says that alpha is for all ranks together."""
+    if adjust:
+        alpha = adjusted_alpha(ranks, p, alpha)
+    return tuple(minimum_table(ranks, p, alpha).tolist())
+
+
+def minima(shares: Floats, ranks: Int64s, depth: int, alpha: float, *, adjust: bool) -> Int64s:
+    """(Q, K): how many protected documents the first k must have; 0 behind the ``ranks`` (Q,) of a list."""
+    table = np.zeros((len(shares), depth), dtype=np.int64)
+    kinds, which = np.unique(np.stack([ranks, shares], axis=1), axis=0, return_inverse=True)
+    for kind, (count, share) in enumerate(kinds.tolist()):
+        table[which.ravel() == kind, : int(count)] = table_of(int(count), share, alpha, adjust)
+    return table
 
 
 @declare
@@ -206,11 +274,7 @@ class FA_IR_Test(PrefixShareMeasure):
     reference = "Zehlike et al. 2017, FA*IR: a fair top-k ranking algorithm, CIKM, Definitions 2-4"
     direction = Direction.HIGHER
     by_value = True
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
-        NO_TARGET: NO_TARGET_MEANS,
-        FRACTIONAL: FRACTIONAL_MEANS,
-    }
+    undefined_when = reasons(EMPTY_LIST, NO_TARGET) | IN_PART
 
     protected: str | None = parameter(None, text(optional=True), "the value that is protected; None: each")
     p: float | None = parameter(
@@ -238,23 +302,14 @@ class FA_IR_Test(PrefixShareMeasure):
         passed = np.ones(shares.shape)
         notes: list[Note] = []
         for place, column in enumerate(columns):
-            minima = self._minima(shares[:, place], lengths, evidence.ranked.depth)
-            short = (have[:, :, place] < minima - FLOOR_TOLERANCE) & mask
+            least = minima(shares[:, place], lengths, evidence.ranked.depth, self.alpha, adjust=self.adjust)
+            short = (have[:, :, place] < least - FLOOR_TOLERANCE) & mask
             passed[:, place] = ~np.asarray(short.any(axis=1))
             notes += self._table_note(names[column], shares[:, place], lengths)
-        reasons = self.undefined(evidence)
-        undefined = {EMPTY_LIST: reasons[EMPTY_LIST][:, None]}
-        undefined[NO_TARGET] = reasons[NO_TARGET][:, None] & (self.p is None)
+        undefined = {reason: where[:, None] for reason, where in self.undefined(evidence).items()}
+        undefined[NO_TARGET] &= self.p is None
         undefined[FRACTIONAL] = np.asarray(((membership != 0) & (membership != 1)).any(axis=(1, 2)))[:, None]
         return Result(passed, undefined, tuple(names[column] for column in columns), tuple(notes))
-
-    def _minima(self, shares: Floats, lengths: Int64s, depth: int) -> Int64s:
-        """(Q, K): how many protected documents the first i must have; 0 behind the list."""
-        minima = np.zeros((len(shares), depth), dtype=np.int64)
-        kinds, which = np.unique(np.stack([lengths, shares], axis=1), axis=0, return_inverse=True)
-        for kind, (count, share) in enumerate(kinds.tolist()):
-            minima[which.ravel() == kind, : int(count)] = table_of(int(count), share, self.alpha, self.adjust)
-        return minima
 
     def _table_note(self, name: str, shares: Floats, lengths: Int64s) -> list[Note]:
         """The m-table, where there is one for all queries."""

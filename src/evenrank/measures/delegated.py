@@ -7,7 +7,7 @@ other tool sorts or breaks ties its own way.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar, Self
 
@@ -17,8 +17,7 @@ from evenrank.arrays import Floats
 from evenrank.data.evidence_source import Sparse
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
-from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED
+from evenrank.measures.base import NO_RELEVANT, NOT_JUDGED, Direction, Measure, Result, reasons
 
 BY_INTENT = frozenset(
     {"alpha_DCG", "nERR_IA", "nNRBP", "AP_IA", "P_IA", "StRecall", "alpha_nDCG", "ERR_IA", "NRBP"}
@@ -35,10 +34,7 @@ class Delegated(Measure):
     name: ClassVar[str] = "Delegated"
     family: ClassVar[str] = "delegated"
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = {
-        NOT_JUDGED: "the query has no judgements",
-        NO_RELEVANT: "no judged document of the query is relevant",
-    }
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(NOT_JUDGED, NO_RELEVANT)
 
     text: str = ""  # as ir_measures writes it
 

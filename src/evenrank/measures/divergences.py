@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 _TINY = np.finfo(np.float64).tiny
 

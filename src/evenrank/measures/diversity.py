@@ -6,21 +6,21 @@ Grades are (Q, K, I): query, rank, intent. Judgements come as ``topic intent doc
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from evenrank import attention
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.data.membership import evidence_name
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, grade, number, parameter, text
-from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, ranks, scaled_gain, stop_probability
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.base import NO_RELEVANT, NOT_JUDGED, Direction, Measure, reasons
+from evenrank.measures.relevance import ranks, scaled_gain, stop_probability
+from evenrank.measures.sums import divide, padded_sum
 
-GRADED = "relevance.judged"
 TIE = 1e-12  # gains that differ by less are equal: sums of the same powers may differ in the last bit
 
 
@@ -29,48 +29,17 @@ class DiversityMeasure(Measure):
 
     family = "diversity"
     direction = Direction.HIGHER
-    undefined_when: ClassVar[dict[str, str]] = {
-        NOT_JUDGED: "the query has no judgements",
-        NO_RELEVANT: "no judged document is relevant to any intent of the query",
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(NOT_JUDGED) | {
+        NO_RELEVANT: "no judged document is relevant to any intent of the query"
     }
-
-    @property
-    def smallest_grade(self) -> float:
-        """The smallest grade that is relevant."""
-        return 1
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.intents", "judged_by_intent.intents"})
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K): what each rank adds."""
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        values = padded_sum(self.contributions(evidence))  # (Q,)
-        relevant = np.asarray(self.judged(evidence).any(axis=(1, 2)))
-        judged = evidence.query[GRADED if getattr(self, "attr", None) else "intents.judged"]
-        return Result(values, {NOT_JUDGED: ~judged, NO_RELEVANT: ~relevant})
-
-    def explain(self, evidence: RankedEvidence) -> Floats:
-        return self.contributions(evidence)
-
-    def covers(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K, I): 1 where the document at a rank is relevant to an intent."""
-        covers: Floats = (evidence.ranked["intents"] >= self.smallest_grade).astype(float)
-        return covers
-
-    def judged(self, evidence: RankedEvidence) -> Floats:
-        """(Q, J, I): the same for every judged document, by id descending."""
-        judged: Floats = (
-            evidence.reference["judged_by_intent"].padded("intents") >= self.smallest_grade
-        ).astype(float)
-        return judged
-
-    def covered_intents(self, evidence: RankedEvidence) -> Floats:
-        """(Q, 1): how many intents have a relevant document at all."""
-        return np.asarray(self.judged(evidence).any(axis=1).sum(axis=1, keepdims=True), dtype=np.float64)
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        relevant = (evidence.reference["judged_by_intent"].padded("intents") >= 1).any(axis=(1, 2))
+        return {NOT_JUDGED: ~evidence.query["intents.judged"], NO_RELEVANT: ~np.asarray(relevant)}
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -86,10 +55,6 @@ class CoverageMeasure(DiversityMeasure):
     )
 
     @property
-    def smallest_grade(self) -> float:
-        return self.rel
-
-    @property
     def source(self) -> str:
         """The evidence of the groups."""
         return evidence_name(self.attr or "")
@@ -103,17 +68,28 @@ class CoverageMeasure(DiversityMeasure):
         )
 
     def covers(self, evidence: RankedEvidence) -> Floats:
+        """(Q, K, I): 1, or its share, where the document at a rank is relevant to an intent."""
+        ranked = evidence.ranked
         if self.attr is None:
-            return super().covers(evidence)
-        relevant = evidence.ranked["relevance"] >= self.smallest_grade  # (Q, K)
-        return np.asarray(relevant[:, :, None] * evidence.ranked[self.source], dtype=np.float64)
+            return np.asarray(ranked["intents"] >= self.rel, dtype=np.float64)
+        return np.asarray((ranked["relevance"] >= self.rel)[:, :, None] * ranked[self.source], np.float64)
 
     def judged(self, evidence: RankedEvidence) -> Floats:
+        """(Q, J, I): the same for every judged document, by id descending."""
         if self.attr is None:
-            return super().judged(evidence)
+            by_intent = evidence.reference["judged_by_intent"].padded("intents")
+            return np.asarray(by_intent >= self.rel, dtype=np.float64)
         judged = evidence.reference["judged"]
-        relevant = judged.padded("relevance") >= self.smallest_grade  # (Q, J)
+        relevant = judged.padded("relevance") >= self.rel  # (Q, J)
         return np.asarray(relevant[:, :, None] * judged.padded(self.source), dtype=np.float64)
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        judged = evidence.query["intents.judged" if self.attr is None else "relevance.judged"]
+        return {NOT_JUDGED: ~judged, NO_RELEVANT: ~np.asarray(self.judged(evidence).any(axis=(1, 2)))}
+
+    def covered_intents(self, evidence: RankedEvidence) -> Floats:
+        """(Q, 1): how many intents have a relevant document at all."""
+        return np.asarray(self.judged(evidence).any(axis=1).sum(axis=1, keepdims=True), dtype=np.float64)
 
     def intent_count(self, evidence: RankedEvidence) -> Floats:
         """(Q, 1): how many intents a query has."""
@@ -173,7 +149,7 @@ class alpha_nDCG(CoverageMeasure):
 
     alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
         ideal = greedy_ideal(self.judged(evidence), self.alpha, self.cutoff)  # (Q, D)
         best = padded_sum(ideal * attention.log2().weights(ideal.shape[1]))  # (Q,)
@@ -213,7 +189,7 @@ class ERR_IA(CoverageMeasure):
         if self.attr is not None and not self.normalized:
             raise ParameterError("ERR_IA: normalized=False needs judgements by intent: leave out attr=")
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         rank = ranks(evidence)  # (K,)
         if not self.normalized:
             grades = np.moveaxis(np.maximum(evidence.ranked["intents"], 0), 2, 1)  # (Q, I, K)
@@ -251,7 +227,7 @@ class NRBP(CoverageMeasure):
     alpha: float = parameter(0.5, number(0, 1), "how much a repeated intent loses")
     beta: float = parameter(0.5, number(0, 1, open_high=True), "probability of going on to the next rank")
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         gain = novelty_gain(self.covers(evidence), self.alpha)  # (Q, K)
         weights = (1 - (1 - self.alpha) * self.beta) * self.beta ** np.arange(gain.shape[1])  # (K,)
         return divide(gain * weights, self.covered_intents(evidence))
@@ -275,7 +251,7 @@ class I_rec(CoverageMeasure):
         "Sakai and Song 2011, Evaluating diversified search results using per-intent graded relevance, SIGIR"
     )
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         covers = self.covers(evidence) > 0  # (Q, K, I)
         fresh = covers & (np.cumsum(covers, axis=1) == 1)
         return divide(fresh.sum(axis=2).astype(float), self.intent_count(evidence))
@@ -297,7 +273,7 @@ class D_nDCG(DiversityMeasure):
     formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
     reference = "Sakai and Song 2011, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022)"
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         chance = evidence.query["intents.probability"]  # (Q, I)
         judged = evidence.reference["judged_by_intent"].padded("intents")  # (Q, J, I)
         top = np.maximum(judged.max(axis=(1, 2), initial=0), 0).astype(float)[:, None, None]  # (Q, 1, 1)
@@ -332,6 +308,6 @@ class Dsharp_nDCG(DiversityMeasure):
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
-        recall = I_rec(cutoff=self.cutoff).contributions(evidence)
-        return self.gamma * recall + (1 - self.gamma) * D_nDCG(cutoff=self.cutoff).contributions(evidence)
+    def explain(self, evidence: RankedEvidence) -> Floats:
+        recall = I_rec(cutoff=self.cutoff).explain(evidence)
+        return self.gamma * recall + (1 - self.gamma) * D_nDCG(cutoff=self.cutoff).explain(evidence)

@@ -13,8 +13,7 @@ from evenrank.grammar import choice, declare, flag, integer, parameter
 from evenrank.measures import orders
 from evenrank.measures.base import Direction, Note, Result
 from evenrank.measures.indexical import NO_CHOICE, SAME, UNDEFINED_ORDER, IndexicalMeasure, no_range
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 
 @declare

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -11,31 +11,24 @@ from evenrank.attention import Attention, log2
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, grade, number, parameter, term_of
-from evenrank.measures.relevance import NOT_JUDGED, stop_probability
+from evenrank.measures.base import NOT_JUDGED
+from evenrank.measures.relevance import stop_probability
 
 NO_ATTENTION = "no attention"
-NO_ATTENTION_MEANS = "no document of the list gets any attention (attention=score)"
-NOT_JUDGED_MEANS = "the query has no judgements, and the reader stops by them (attention=cascade)"
+UNATTENDED = {
+    NOT_JUDGED: "the query has no judgements, and the reader stops by them (attention=cascade)",
+    NO_ATTENTION: "no document of the list gets any attention (attention=score)",
+}
 
 
 class EvidenceAttention(Attention):
     """The attention of each document of a list, (Q, K)."""
-
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def weights(self, depth: int) -> Floats:
         raise ParameterError(
             f"attention={self!r} depends on the documents of a list: AWRF, UnderExposure and GroupShare take "
             "it, other measures take attention by rank alone (log2, rbp, reciprocal, uniform, file)"
         )
-
-    def at(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K): the attention at each rank, 0 below the list."""
-        raise NotImplementedError
-
-    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        """Where there is no attention, by reason."""
-        return {}
 
 
 @declare
@@ -45,7 +38,7 @@ class cascade(EvidenceAttention):
     P is the chance that a document satisfies, as in ERR; ``p`` is the patience from rank to rank.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"ranked.relevance", "judged.relevance"})
+    needs = frozenset({"ranked.relevance", "judged.relevance"})
 
     p: float = parameter(1.0, number(0, 1, open_low=True), "probability of going on to the next rank")
     max_grade: float | None = parameter(
@@ -67,7 +60,7 @@ class cascade(EvidenceAttention):
 class score(EvidenceAttention):
     """The score of a document in the run, for runs whose scores are attention, as counts of citations."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"ranked.scores"})
+    needs = frozenset({"ranked.scores"})
 
     def at(self, evidence: RankedEvidence) -> Floats:
         weights = evidence.ranked["scores"]
@@ -83,20 +76,4 @@ class score(EvidenceAttention):
 
 def attention_parameter(default: Attention | None = None, *, more: str = "") -> Any:
     """The parameter ``attention`` of a measure or re-ranker; its errors name every kind there is."""
-    rule = term_of("attention")
-    return parameter(default or log2(), rule, f"how attention falls with rank{more}")
-
-
-def attention_needs(attention: Attention) -> frozenset[str]:
-    return attention.needs if isinstance(attention, EvidenceAttention) else frozenset()
-
-
-def attention_at(attention: Attention, evidence: RankedEvidence) -> Floats:
-    """(K,), or (Q, K) where it depends on the documents."""
-    if isinstance(attention, EvidenceAttention):
-        return attention.at(evidence)
-    return attention.weights(evidence.ranked.depth)
-
-
-def without_attention(attention: Attention, evidence: RankedEvidence) -> dict[str, Bools]:
-    return attention.undefined(evidence) if isinstance(attention, EvidenceAttention) else {}
+    return parameter(default or log2(), term_of("attention"), f"how attention falls with rank{more}")

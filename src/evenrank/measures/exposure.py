@@ -11,19 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenrank.arrays import Bools, Floats
+from evenrank.arrays import Floats
 from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, parameter
-from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Note, Result, reasons
 from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.missing import missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 NO_GROUP_WORD = "no group word"
 SILENT = "{count} of {of} lists have no group word: they count as fair (rbdf=False leaves them out)"
@@ -37,6 +35,8 @@ class WordExposureMeasure(Measure):
     missing: str = missing_parameter("error", "neutral", "drop", what="counts")
 
     family: ClassVar[str] = "words"
+    direction: ClassVar[Direction] = Direction.NONE
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -70,12 +70,7 @@ class WordExposureMeasure(Measure):
         return np.abs(share - evidence.query["words.target"]).sum(axis=1), total
 
 
-def empty(evidence: RankedEvidence) -> dict[str, Bools]:
-    return {EMPTY_LIST: evidence.ranked.lengths == 0}
-
-
-UNDEFINED_EMPTY = {EMPTY_LIST: "the run has no documents for the query"}
-UNDEFINED_SHARE = {**UNDEFINED_EMPTY, NO_GROUP_WORD: "no document of the list has a group word"}
+UNDEFINED_SHARE = reasons(EMPTY_LIST) | {NO_GROUP_WORD: "no document of the list has a group word"}
 
 
 @declare
@@ -96,11 +91,9 @@ class RBDF(WordExposureMeasure):
     )
     formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
     reference = "Abolghasemi et al. 2024, Measuring bias in a ranked list, ECIR, Eq. 11"
-    direction = Direction.NONE
-    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(self.representative_share(evidence), empty(evidence))
+        return Result(self.representative_share(evidence), self.undefined(evidence))
 
 
 @declare
@@ -125,7 +118,7 @@ class TED(WordExposureMeasure):
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9-12"
     direction = Direction.LOWER
     bounds = (0.0, 2.0)
-    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
+    undefined_when = UNDEFINED_SHARE
 
     rbdf: bool = parameter(
         True, flag(), "scale by RBDF, the share of attention to documents with group words"
@@ -135,12 +128,12 @@ class TED(WordExposureMeasure):
         difference, total = self.difference(evidence)
         bounds = (0.0, float(self.largest(evidence).max(initial=0.0)))
         if not self.rbdf:
-            return Result(difference, {**empty(evidence), NO_GROUP_WORD: total <= 0}, bounds=bounds)
+            return Result(difference, {**self.undefined(evidence), NO_GROUP_WORD: total <= 0}, bounds=bounds)
         scaled = np.where(total > 0, difference, 0.0) * self.representative_share(evidence)
         there = evidence.ranked.lengths > 0
         silent = int((there & (total <= 0)).sum())
         notes = (Note(SILENT, silent, int(there.sum())),) if silent else ()
-        return Result(scaled, empty(evidence), notes=notes, bounds=bounds)
+        return Result(scaled, self.undefined(evidence), notes=notes, bounds=bounds)
 
     def largest(self, evidence: RankedEvidence) -> Floats:
         """(Q,): ``2 (1 - min_g J_g)``, the divergence of a list that mentions only the rarest group."""
@@ -203,12 +196,11 @@ class GroupExposure(WordExposureMeasure):
     )
     formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column for each group"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9"
-    direction = Direction.NONE
-    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_SHARE
+    undefined_when = UNDEFINED_SHARE
 
     def compute(self, evidence: RankedEvidence) -> Result:
         share, total = self.group_share(evidence)
-        undefined = {**empty(evidence), NO_GROUP_WORD: total <= 0}
+        undefined = {**self.undefined(evidence), NO_GROUP_WORD: total <= 0}
         return Result(share, undefined, evidence.labels["words.groups"])
 
 
@@ -227,9 +219,7 @@ class TermExposure(WordExposureMeasure):
     answers = ("which words cause the bias", "which gender words carry the exposure", "terms of the lexicon")
     formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 8"
-    direction = Direction.NONE
     bounds = (0.0, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = UNDEFINED_EMPTY
 
     def settled(self, sources: Mapping[str, Evidence]) -> Measure:
         words = sources.get("words")
@@ -243,4 +233,4 @@ class TermExposure(WordExposureMeasure):
         length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
         frequency = evidence.ranked["words.terms"] / length  # (Q, K, T)
         exposure = padded_sum(frequency * self.weights(evidence)[:, None])
-        return Result(exposure, empty(evidence), evidence.labels["words.terms"])
+        return Result(exposure, self.undefined(evidence), evidence.labels["words.terms"])

@@ -15,7 +15,17 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
-from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.base import (
+    EMPTY_LIST,
+    NO_RELEVANT,
+    NO_TARGET,
+    NOT_JUDGED,
+    Direction,
+    Measure,
+    Note,
+    Result,
+    reasons,
+)
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import MAX, OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
 from evenrank.measures.diversity import alpha_nDCG
@@ -33,11 +43,10 @@ from evenrank.measures.fair_lists import (
 )
 from evenrank.measures.fair_parameters import BOTH, COLUMNS, EVEN_WEIGHT, FAIRNESS, UTILITY, check_parameters
 from evenrank.measures.greedy import greedy_order
-from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, check_divergence
-from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.groups import check_divergence
 from evenrank.measures.prefixes import NO_GROUP, PrefixShareMeasure, prefix_notes
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, nDCG
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.relevance import nDCG, without_judgements
+from evenrank.measures.sums import divide, padded_sum
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
 PARTS = (BOTH, UTILITY, FAIRNESS, COLUMNS)
@@ -98,10 +107,9 @@ class FAIR(PrefixShareMeasure):
     reference = "Gao, Ge and Shah 2021 (fair-2021), Eqs. 1 and 6"
     direction = Direction.HIGHER
     undefined_when: ClassVar[Mapping[str, str]] = {
-        NOT_JUDGED: "the query has no judgements",
-        NO_RELEVANT: "no judged document of the query is relevant",
-        EMPTY_LIST: f"{EMPTY_LIST_MEANS}, and there are no judgements",
-        NO_TARGET: NO_TARGET_MEANS,
+        **reasons(NOT_JUDGED, NO_RELEVANT),
+        EMPTY_LIST: "the run has no documents for the query, and there are no judgements",
+        **reasons(NO_TARGET),
         NOTHING_TO_GAIN: "no relevant document has a group; with reachable=True, the list has none that has",
         NO_GROUP: "no document of the list has any value of the attribute, and fairness alone is asked for",
     }
@@ -204,8 +212,8 @@ class FAIR(PrefixShareMeasure):
             notes = (*notes, Note(UNSMOOTHED))
         if self.whole:
             own = self.irm.evaluate(evidence)
-            reasons = {**own.undefined, NO_TARGET: self.undefined(evidence)[NO_TARGET]}
-            return Result(own.values / (_last(apart, ranked.lengths) + 1), reasons, notes=notes)
+            undefined = {**own.undefined, NO_TARGET: self.undefined(evidence)[NO_TARGET]}
+            return Result(own.values / (_last(apart, ranked.lengths) + 1), undefined, notes=notes)
         if self.part == FAIRNESS:
             return Result(padded_sum(_mean_of_ranks(apart, some)), self._unfair(evidence, some), notes=notes)
         if self.own_order:
@@ -213,16 +221,16 @@ class FAIR(PrefixShareMeasure):
         if isinstance(self.irm, BY_GROUP) and self.part != UTILITY:
             notes = (*notes, Note(self._counted_twice()))
         contributions, most = self._parts(evidence)
-        reasons = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
+        undefined = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
         if self.part != COLUMNS:
-            return Result(padded_sum(contributions), reasons, notes=notes)
-        return self._columns(evidence, padded_sum(contributions), reasons, apart, some, notes)
+            return Result(padded_sum(contributions), undefined, notes=notes)
+        return self._columns(evidence, padded_sum(contributions), undefined, apart, some, notes)
 
     def _columns(
         self,
         evidence: RankedEvidence,
         fair: Floats,
-        reasons: Mapping[str, Bools],
+        without: Mapping[str, Bools],
         apart: Floats,
         some: Bools,
         notes: tuple[Note, ...],
@@ -231,7 +239,7 @@ class FAIR(PrefixShareMeasure):
         utility = padded_sum(replace(self, part=UTILITY)._parts(evidence)[0])
         values = np.stack([fair, utility, padded_sum(_mean_of_ranks(apart, some))], axis=1)  # (Q, 3)
         of_relevance, of_fairness = np.array([True, True, False]), np.array([False, False, True])
-        undefined = {reason: where[:, None] & of_relevance for reason, where in reasons.items()}
+        undefined = {reason: where[:, None] & of_relevance for reason, where in without.items()}
         for reason, where in self._unfair(evidence, some).items():
             own = where[:, None] & of_fairness
             undefined[reason] = undefined[reason] | own if reason in undefined else own
@@ -325,15 +333,10 @@ class FAIR(PrefixShareMeasure):
         )[:, 0]  # fmt: skip
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        reasons = super().undefined(evidence)
+        found = super().undefined(evidence)
         if self.pseudo or self.whole:
-            return reasons
-        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
-        return {
-            NOT_JUDGED: ~evidence.query["relevance.judged"],
-            NO_RELEVANT: ~np.asarray((best >= smallest_grade(self.irm)).any(axis=1)),
-            NO_TARGET: reasons[NO_TARGET],
-        }
+            return found
+        return without_judgements(evidence, smallest_grade(self.irm)) | {NO_TARGET: found[NO_TARGET]}
 
 
 def _last(apart: Floats, lengths: Int64s) -> Floats:

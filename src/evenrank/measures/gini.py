@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from evenrank.attention import Attention
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Result, reasons
 from evenrank.measures.evidence_attention import attention_parameter
-from evenrank.measures.groups import ATTRIBUTE, EMPTY_LIST_MEANS, GroupMeasure
-from evenrank.measures.neutrality import EMPTY_LIST
+from evenrank.measures.groups import ATTRIBUTE, GroupMeasure
 from evenrank.measures.sums import padded_sum
 
 DOCUMENTS, GROUPS = "documents", "groups"
@@ -30,11 +28,10 @@ class Gini(GroupMeasure):
     ``by='documents'`` is one value for a whole run: the exposure of a document is the attention at its ranks,
     summed over the queries, for every document among the first k of any list. For a single query it would
     only depend on the length of the list. ``by='groups'`` is a value for each query, over the exposure of
-    the groups. Use it to ask whether few documents get all the attention, whatever they are; prefer EE_D for
-    several rankings of a query, and AWRF where groups have targets.
+    the groups.
 
     When to use: to see how unequally documents or groups are exposed, without a target; prefer AWRF where
-    there is one.
+    there is one, and EE_D for several rankings of a query.
     """
 
     in_words = "inequality of exposure"
@@ -46,9 +43,8 @@ class Gini(GroupMeasure):
     formula = "sum_ij |e_i - e_j| / (2 n sum_i e_i)"
     reference = "Gini 1912; LensKit, ExposureGini; Fleder and Hosanagar 2009, Management Science 55(5)"
     direction = Direction.LOWER
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
-        NO_EXPOSURE: "no list has a document at a rank that gets attention",
+    undefined_when = reasons(EMPTY_LIST) | {
+        NO_EXPOSURE: "no list has a document at a rank that gets attention"
     }
 
     by: str = parameter(DOCUMENTS, choice(DOCUMENTS, GROUPS), "one value for all queries, or over groups")
@@ -75,7 +71,7 @@ class Gini(GroupMeasure):
         exists = self.existing(evidence)  # (Q, L)
         values = np.array([gini(row[there]) for row, there in zip(exposure, exists, strict=True)])
         nothing = exposure.sum(axis=1) <= 0
-        return Result(values, {EMPTY_LIST: evidence.ranked.lengths == 0, NO_EXPOSURE: nothing})
+        return Result(values, self.undefined(evidence) | {NO_EXPOSURE: nothing})
 
     def _of_documents(self, evidence: RankedEvidence) -> Result:
         ranked = evidence.ranked

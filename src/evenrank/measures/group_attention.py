@@ -1,7 +1,7 @@
 """The attention that groups get, and how far that of one group is from that of another; there is no target.
 
-ECE and MA are of a reader who goes on with probability 1 - p. The ratios take the discount of DCG,
-``1 / log2(1 + rank)``; their means over documents are weighted by membership.
+ECE and MA are of a reader who goes on with probability 1 - p. The ratios EXP, EXPU and EXPRU take the
+discount of DCG, ``1 / log2(1 + rank)``. Means over documents are weighted by membership.
 """
 
 from __future__ import annotations
@@ -16,41 +16,47 @@ from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, number, parameter
-from evenrank.measures.base import Direction, Result
-from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NOT_JUDGED, divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.base import EMPTY_LIST, NOT_JUDGED, Direction, Result, reasons
+from evenrank.measures.groups import GroupMeasure
+from evenrank.measures.sums import divide, padded_sum
 
 ABSENT = "a value is absent"
-VALUE_ABSENT = "the value has no document in the list"
+NO_RELEVANCE = "a group has no relevant document"
+MEAN_OF_NOTHING = {ABSENT: "a value has no document in the list, so its mean is one of nothing"}
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class AttentionMeasure(GroupMeasure):
     """A measure of the attention by group; there is no target."""
 
-    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS}
+    direction: ClassVar[Direction] = Direction.NONE
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST)
 
     p: float = parameter(
         0.15, number(0, 1, open_low=True, open_high=True), "probability that the reader stops after a rank"
     )
 
-    def weights(self, evidence: RankedEvidence) -> Floats:
-        """(K,): p (1 - p)**(i - 1)."""
-        return attention.rbp(p=1 - self.p).weights(evidence.ranked.depth)
-
     def exposure(self, evidence: RankedEvidence) -> Floats:
-        """(Q, L): the attention that each value gets in all."""
-        return padded_sum(self.membership(evidence) * self.weights(evidence)[:, None])
+        """(Q, L): the attention that each value gets in all, p (1 - p)**(i - 1) at rank i."""
+        weights = attention.rbp(p=1 - self.p).weights(evidence.ranked.depth)  # (K,)
+        return padded_sum(self.membership(evidence) * weights[:, None])
 
     def mean_attention(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, L) twice: the mean attention, in percent, of a value's documents, and how many there are."""
         mass = padded_sum(self.membership(evidence))
         return 100 * divide(self.exposure(evidence), mass), mass
 
-    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        return {EMPTY_LIST: evidence.ranked.lengths == 0}
+
+def smallest_over_largest(values: Floats, exists: Bools) -> Floats:
+    """(Q,): the smallest of (Q, L) numbers over the largest, of the values that a query has."""
+    least = np.where(exists, values, np.inf).min(axis=1)
+    most = np.where(exists, values, -np.inf).max(axis=1)
+    return divide(np.where(np.isfinite(least), least, 0.0), np.where(np.isfinite(most), most, 0.0))
+
+
+def lacking(mass: Floats, exists: Bools) -> Bools:
+    """(Q,): where a value that the query has has nothing, or where it has no value."""
+    return np.asarray(((mass == 0) & exists).any(axis=1) | ~exists.any(axis=1))
 
 
 @declare
@@ -73,7 +79,6 @@ class ECE(AttentionMeasure):
     reference = (
         "Sapiezynski, Zeng and Robertson 2019, WWW companion; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 4"
     )
-    direction = Direction.NONE
 
     def compute(self, evidence: RankedEvidence) -> Result:
         where = self.undefined(evidence)[EMPTY_LIST][:, None]
@@ -101,9 +106,8 @@ class MA(AttentionMeasure):
         "Ghosh, Dutt and Wilson 2021, When fair ranking meets uncertain inference, SIGIR; "
         "Sakai, Kim and Kang 2022 (gfr-2022), Eq. 2"
     )
-    direction = Direction.NONE
     bounds = (0.0, 100.0)
-    undefined_when: ClassVar[dict[str, str]] = {**AttentionMeasure.undefined_when, ABSENT: VALUE_ABSENT}
+    undefined_when = reasons(EMPTY_LIST) | {ABSENT: "the value has no document in the list"}
 
     def compute(self, evidence: RankedEvidence) -> Result:
         values, mass = self.mean_attention(evidence)
@@ -132,72 +136,46 @@ class ABR(AttentionMeasure):
     formula = "min_g MA_g / max_g MA_g"
     reference = "Ghosh, Dutt and Wilson 2021, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 3"
     direction = Direction.HIGHER
-    undefined_when: ClassVar[dict[str, str]] = {
-        **AttentionMeasure.undefined_when,
-        ABSENT: "a value has no document in the list, so its mean is one of nothing",
-    }
+    undefined_when = reasons(EMPTY_LIST) | MEAN_OF_NOTHING
 
     def compute(self, evidence: RankedEvidence) -> Result:
         values, mass = self.mean_attention(evidence)
         exists = self.existing(evidence)
-        least = np.where(exists, values, np.inf).min(axis=1)
-        most = np.where(exists, values, -np.inf).max(axis=1)
-        absent = np.asarray(((mass == 0) & exists).any(axis=1))
-        ratio = divide(np.where(np.isfinite(least), least, 0.0), np.where(np.isfinite(most), most, 0.0))
-        return Result(ratio, {**self.undefined(evidence), ABSENT: absent})
+        absent = {ABSENT: lacking(mass, exists)}
+        return Result(smallest_over_largest(values, exists), self.undefined(evidence) | absent)
 
 
-NO_RELEVANCE = "a group has no relevant document"
 REFERENCE = "Singh and Joachims 2018, Fairness of exposure in rankings, KDD; FairRankTune, {}('MinMaxRatio')"
-UNDEFINED = {
-    EMPTY_LIST: EMPTY_LIST_MEANS,
-    ABSENT: "a value has no document in the list, so its mean is one of nothing",
-}
-UNDEFINED_RELEVANCE = {
-    NOT_JUDGED: "the query has no judgements",
-    **UNDEFINED,
-    NO_RELEVANCE: "the documents of a value in the list have no relevance, so nothing can be divided by it",
-}
+WITHOUT_RELEVANCE = "the documents of a value in the list have no relevance, so nothing can be divided by it"
+OF_RELEVANCE = reasons(NOT_JUDGED, EMPTY_LIST) | MEAN_OF_NOTHING | {NO_RELEVANCE: WITHOUT_RELEVANCE}
 
 
-@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class ExposureRatio(GroupMeasure):
-    """The smallest of a number that every group has, over the largest."""
+    """The smallest of a number that every group has over the largest: sum_i G_i(g) a_i / sum_i G_i(g) b_i."""
 
-    direction: ClassVar[Direction] = Direction.HIGHER
-    undefined_when: ClassVar[Mapping[str, str]] = UNDEFINED
-    by_relevance: ClassVar[bool] = False
+    direction = Direction.HIGHER
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST) | MEAN_OF_NOTHING
+    realised: ClassVar[bool] = False  # a_i is exposure times grade, not exposure alone
+    by_relevance: ClassVar[bool] = False  # b_i is the grade, not 1
 
     @property
     def needs(self) -> frozenset[str]:
         judged = {"ranked.relevance", "judged.relevance"} if self.by_relevance else set()
         return frozenset({f"ranked.{self.source}", *judged})
 
-    def by_group(self, exposure: Floats, grades: Floats, membership: Floats) -> Floats:
-        """(Q, L): the number of each group, from (Q, K, 1) twice and (Q, K, L)."""
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
-
     def compute(self, evidence: RankedEvidence) -> Result:
         ranked, exists = evidence.ranked, self.existing(evidence)
         membership = self.membership(evidence)  # (Q, K, L)
-        grades = np.zeros((*ranked.mask.shape, 1))
+        exposed = membership * attention.log2().weights(ranked.depth)[:, None]
+        there = padded_sum(membership)  # (Q, L)
+        found = self.undefined(evidence) | {ABSENT: lacking(there, exists)}
         if self.by_relevance:
-            grades = np.maximum(ranked["relevance"], 0).astype(float)[:, :, None]
-        exposure = attention.log2().weights(ranked.depth)[:, None]  # (K, 1)
-        values = self.by_group(exposure, grades, membership)  # (Q, L)
-        least = np.where(exists, values, np.inf).min(axis=1)
-        most = np.where(exists, values, -np.inf).max(axis=1)
-        return Result(divide(least, most), self._undefined(evidence, membership, grades, exists))
-
-    def _undefined(
-        self, evidence: RankedEvidence, membership: Floats, grades: Floats, exists: Bools
-    ) -> dict[str, Bools]:
-        absent = np.asarray(((padded_sum(membership) == 0) & exists).any(axis=1))
-        found = {EMPTY_LIST: evidence.ranked.lengths == 0, ABSENT: absent}
-        if not self.by_relevance:
-            return found
-        nothing = np.asarray(((padded_sum(membership * grades) == 0) & exists).any(axis=1))
-        return {NOT_JUDGED: ~evidence.query["relevance.judged"], **found, NO_RELEVANCE: nothing}
+            grades = np.maximum(ranked["relevance"], 0).astype(float)[:, :, None]  # (Q, K, 1)
+            exposed = exposed * grades if self.realised else exposed
+            there = padded_sum(membership * grades)
+            nothing = np.asarray(((there == 0) & exists).any(axis=1))
+            found = {NOT_JUDGED: ~evidence.query["relevance.judged"], **found, NO_RELEVANCE: nothing}
+        return Result(smallest_over_largest(divide(padded_sum(exposed), there), exists), found)
 
 
 @declare
@@ -206,11 +184,9 @@ class EXP(ExposureRatio):
     that has the least, divided by that of the group that has the most. 1 means that all groups get the same;
     values close to 0 mean that one group gets hardly any.
 
-    Use it for equal exposure without a target and without relevance. Prefer ABR for a reader who stops with
-    a fixed probability, EXPU where groups differ in relevance, and AWRF where there is a target.
-
     When to use: to compare the exposure of a document between groups, without judgements; prefer EXPU or
-    EXPRU where groups differ in relevance.
+    EXPRU where groups differ in relevance, ABR for a reader who stops with a fixed probability, and AWRF
+    where there is a target.
     """
 
     in_words = "equal exposure of groups"
@@ -221,9 +197,6 @@ class EXP(ExposureRatio):
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i / sum_i G_i(g)"
     reference = REFERENCE.format("EXP")
 
-    def by_group(self, exposure: Floats, grades: Floats, membership: Floats) -> Floats:
-        return divide(padded_sum(membership * exposure), padded_sum(membership))
-
 
 @declare
 class EXPU(ExposureRatio):
@@ -232,11 +205,8 @@ class EXPU(ExposureRatio):
     the most. 1 means that exposure is in proportion to relevance for all groups; values close to 0 mean that
     one group gets hardly any for what it is worth.
 
-    Use it where groups differ in relevance and exposure should follow it. Prefer EXP without judgements,
-    EXPRU where relevance should count at the rank where it stands, and EE_L for several rankings of a query.
-
     When to use: where a group's exposure should be in proportion to its relevance; prefer EXPRU to weigh
-    documents one by one, and EXP without judgements.
+    documents one by one, EXP without judgements, and EE_L for several rankings of a query.
     """
 
     in_words = "exposure by usefulness"
@@ -246,11 +216,8 @@ class EXPU(ExposureRatio):
     )
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i / sum_i G_i(g) grade_i"
     reference = REFERENCE.format("EXPU")
-    undefined_when: ClassVar[Mapping[str, str]] = UNDEFINED_RELEVANCE
+    undefined_when = OF_RELEVANCE
     by_relevance = True
-
-    def by_group(self, exposure: Floats, grades: Floats, membership: Floats) -> Floats:
-        return divide(padded_sum(membership * exposure), padded_sum(membership * grades))
 
 
 @declare
@@ -260,8 +227,7 @@ class EXPRU(ExposureRatio):
     most. 1 means that relevant documents of all groups are seen equally; values close to 0 mean that those
     of one group are hardly seen.
 
-    The name stands for exposure and realised utility: exposure times grade stands in for clicks. Use it where
-    only relevant documents need exposure. Prefer EXPU where every document of a group counts.
+    The name stands for exposure and realised utility: exposure times grade stands in for clicks.
 
     When to use: where exposure should go to the relevant documents within each group; prefer EXPU where
     it should be in proportion to the group's relevance, and EXP without judgements.
@@ -274,8 +240,6 @@ class EXPRU(ExposureRatio):
     )
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i grade_i / sum_i G_i(g) grade_i"
     reference = REFERENCE.format("EXPRU")
-    undefined_when: ClassVar[Mapping[str, str]] = UNDEFINED_RELEVANCE
+    undefined_when = OF_RELEVANCE
     by_relevance = True
-
-    def by_group(self, exposure: Floats, grades: Floats, membership: Floats) -> Floats:
-        return divide(padded_sum(membership * exposure * grades), padded_sum(membership * grades))
+    realised = True

@@ -14,18 +14,19 @@ from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, grade, number, parameter
-from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.divergences import MAX, SIMILAR
-from evenrank.measures.groups import (
-    EMPTY_LIST_MEANS,
+from evenrank.measures.base import (
+    EMPTY_LIST,
+    NO_RELEVANT,
     NO_TARGET,
-    NO_TARGET_MEANS,
-    GroupMeasure,
-    check_divergence,
+    NOT_JUDGED,
+    Direction,
+    Measure,
+    reasons,
 )
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NO_RELEVANT, NOT_JUDGED, divide, stops
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.divergences import MAX, SIMILAR
+from evenrank.measures.groups import GroupMeasure, check_divergence
+from evenrank.measures.relevance import stops, without_judgements
+from evenrank.measures.sums import divide, padded_sum
 
 CASCADE, RBP_DECAY, LOG_DECAY = "ERR", "RBP", "log2"
 DECAYS = (CASCADE, RBP_DECAY, LOG_DECAY)
@@ -41,8 +42,8 @@ class PrefixMeasure(GroupMeasure):
     undefined_when: ClassVar[Mapping[str, str]] = {
         NOT_JUDGED: "the query has no judgements, and the reader of ERR stops by them",
         NO_RELEVANT: "no judged document of the query is relevant, so the reader of ERR never stops",
-        EMPTY_LIST: f"{EMPTY_LIST_MEANS}, and the reader does not stop by judgements",
-        NO_TARGET: NO_TARGET_MEANS,
+        EMPTY_LIST: "the run has no documents for the query, and the reader does not stop by judgements",
+        **reasons(NO_TARGET),
     }
 
     div: str = parameter("JSD", choice(*SIMILAR), "distance; NMD and RNOD see the order, MAX the worst value")
@@ -84,27 +85,16 @@ class PrefixMeasure(GroupMeasure):
         return attention.rbp(p=self.phi).weights(ranked.depth) * ranked.mask
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        reasons = super().undefined(evidence)
+        found = super().undefined(evidence)
         if self.decay != CASCADE:
-            return reasons
-        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
-        return {
-            NOT_JUDGED: ~evidence.query["relevance.judged"],
-            NO_RELEVANT: ~np.asarray((best > 0).any(axis=1)),
-            NO_TARGET: reasons[NO_TARGET],
-        }
+            return found
+        return without_judgements(evidence) | {NO_TARGET: found[NO_TARGET]}
 
     def similarity(self, evidence: RankedEvidence, target: Floats) -> Floats:
         """(Q, K): 1 - divergence of the first k documents from a target (Q, L)."""
         if self.div == MAX:
             self.existing(evidence)
         return 1 - SIMILAR[self.div](self.prefix_shares(evidence), target[:, None, :])
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
-
-    def explain(self, evidence: RankedEvidence) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
 
 @declare

@@ -7,21 +7,18 @@ from typing import ClassVar
 from evenrank.attention import Attention, uniform
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Result
-from evenrank.measures.evidence_attention import (
-    NO_ATTENTION,
-    NO_ATTENTION_MEANS,
-    NOT_JUDGED_MEANS,
-    attention_at,
-    attention_needs,
-    attention_parameter,
-    without_attention,
+from evenrank.measures.base import (
+    EMPTY_LIST,
+    NO_TARGET,
+    REASONS,
+    Direction,
+    Result,
+    reasons,
 )
-from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.evidence_attention import UNATTENDED, attention_parameter
+from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.missing import NONE, UNDEFINED, missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NOT_JUDGED, divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 LIST, TARGET = "list", "target"
 NO_GROUP = "no group"
@@ -53,11 +50,10 @@ class GroupShare(GroupMeasure):
     direction = Direction.NONE
     weighs_queries = True
     undefined_when: ClassVar[dict[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
+        **reasons(EMPTY_LIST),
         NO_GROUP: "no document of the list is of any value",
-        NO_TARGET: f"{NO_TARGET_MEANS} (of='target')",
-        NOT_JUDGED: NOT_JUDGED_MEANS,
-        NO_ATTENTION: NO_ATTENTION_MEANS,
+        NO_TARGET: f"{REASONS[NO_TARGET]} (of='target')",
+        **UNATTENDED,
     }
 
     # never ``uniform``: a share is what the labels show, as in verdicts, and not what they may be
@@ -67,17 +63,17 @@ class GroupShare(GroupMeasure):
 
     @property
     def needs(self) -> frozenset[str]:
-        return super().needs | (attention_needs(self.attention) if self.of == LIST else frozenset())
+        return super().needs | (self.attention.needs if self.of == LIST else frozenset())
 
     def compute(self, evidence: RankedEvidence) -> Result:
         names = self.value_names(evidence)
         if self.of == TARGET:
             where = self.undefined(evidence)[NO_TARGET][:, None]
             return Result(self.target_shares(evidence), {NO_TARGET: where}, names)
-        weights = attention_at(self.attention, evidence)  # (K,) or (Q, K)
+        weights = self.attention.at(evidence)  # (K,) or (Q, K)
         mass = padded_sum(self.membership(evidence) * weights[..., None])  # (Q, L)
         total = mass.sum(axis=1, keepdims=True)  # (Q, 1)
         empty = (evidence.ranked.lengths == 0)[:, None]
-        lacking = without_attention(self.attention, evidence)
+        lacking = self.attention.undefined(evidence)
         undefined = {EMPTY_LIST: empty, **{reason: where[:, None] for reason, where in lacking.items()}}
         return Result(divide(mass, total), {**undefined, NO_GROUP: (total <= 0) & ~empty}, names)

@@ -20,17 +20,10 @@ from evenrank.data.membership import Membership, evidence_name, split_name
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.grammar import parameter, text
-from evenrank.measures.base import Measure, Result
+from evenrank.measures.base import EMPTY_LIST, NO_TARGET, Measure, Result, reasons
 from evenrank.measures.divergences import ORDERED, over_values
 from evenrank.measures.missing import NONE, UNDEFINED, UNIFORM, counted_as, missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
-
-NO_TARGET = "no target"
-NO_TARGET_MEANS = (
-    "the query has no target: none is given for it, or its pool has no labelled document, or no relevant one"
-)
-EMPTY_LIST_MEANS = "the run has no documents for the query"
+from evenrank.measures.sums import divide
 
 NO_LABEL = "no labelled document"
 NO_LABEL_MEANS = "none of the first k documents has a group (missing='undefined')"
@@ -88,7 +81,7 @@ class GroupMeasure(Measure):
     """A measure of how the documents of a list belong to groups."""
 
     family: ClassVar[str] = "groups"
-    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_TARGET: NO_TARGET_MEANS}
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST, NO_TARGET)
     two_values: ClassVar[bool] = False  # for binary sets only
 
     attr: str | None = parameter(None, ATTRIBUTE, ATTRIBUTE_MEANS)
@@ -191,10 +184,10 @@ class GroupMeasure(Measure):
         return np.nan_to_num(evidence.query[f"{self.source}.target"])
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        return {
-            EMPTY_LIST: evidence.ranked.lengths == 0,
-            NO_TARGET: ~np.isfinite(evidence.query[f"{self.source}.target"]).all(axis=1),
-        }
+        found = super().undefined(evidence)
+        if NO_TARGET in self.undefined_when:
+            found[NO_TARGET] = ~np.asarray(np.isfinite(evidence.query[f"{self.source}.target"]).all(axis=1))
+        return found
 
     def value_names(self, evidence: RankedEvidence) -> tuple[str, ...]:
         names = evidence.labels.get(f"{self.source}.values")

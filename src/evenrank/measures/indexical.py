@@ -16,10 +16,8 @@ from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import grade, integer, parameter
-from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.base import EMPTY_LIST, NOT_JUDGED, Direction, Measure, Note, Result
 from evenrank.measures.missing import missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NOT_JUDGED
 
 TOO_SHORT = "too short"
 NO_CHOICE = "every order scores the same"

@@ -7,23 +7,24 @@ from the lexicon that the documents were counted with.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from evenrank import attention
-from evenrank.arrays import Floats
+from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, integer, parameter
-from evenrank.measures.base import Direction, Measure, Note, Result
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Note, Result, reasons
 from evenrank.measures.missing import missing_parameter
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
-EMPTY_LIST = "empty list"
 EMPTY_BACKGROUND = "empty background"
 _ROUNDING = 1e-9  # how far above 1 sums of the same numbers may lie
 NOTHING_NEUTRAL = "ideal is 0"
+NO_BACKGROUND = {EMPTY_BACKGROUND: "the background has no documents for the query"}
+NO_IDEAL = {NOTHING_NEUTRAL: "no document of the background is neutral at all"}
 
 
 def neutrality(counts: Floats, target: Floats, tau: int, tokens: Floats | None = None) -> Floats:
@@ -79,7 +80,7 @@ class NeutralityMeasure(Measure):
         best = self.background_neutrality(evidence)[0][:, : self.cutoff]  # (Q or 1, k)
         return np.broadcast_to(padded_sum(best * attention.log2().weights(best.shape[1])), len(evidence))
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def discounted_neutrality(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): ``w(d_i) / log2(1 + i)``."""
         return self.ranked_neutrality(evidence) * attention.log2().weights(evidence.ranked.depth)
 
@@ -108,17 +109,14 @@ class FaiRR(NeutralityMeasure):
     )
     reference = "Rekabsaz, Kopeinik and Schedl 2021, Societal biases in retrieved contents, SIGIR, Eq. 2-3"
     bounds = (0.0, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: "the run has no documents for the query"}
+    undefined_when = reasons(EMPTY_LIST)
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.words"})
 
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(padded_sum(self.explain(evidence)), {EMPTY_LIST: evidence.ranked.lengths == 0})
-
     def explain(self, evidence: RankedEvidence) -> Floats:
-        return self.contributions(evidence)
+        return self.discounted_neutrality(evidence)
 
 
 @declare
@@ -144,27 +142,22 @@ class NFaiRR(NeutralityMeasure):
     formula = "FaiRR@k / IFaiRR@k, IFaiRR = FaiRR@k of the background sorted by neutrality"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, Societal biases in retrieved contents, SIGIR, Eq. 4"
     bounds = (0.0, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = {
-        EMPTY_LIST: "the run has no documents for the query",
-        EMPTY_BACKGROUND: "the background has no documents for the query",
-        NOTHING_NEUTRAL: "no document of the background is neutral at all",
-    }
+    undefined_when = reasons(EMPTY_LIST) | NO_BACKGROUND | NO_IDEAL
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset({"ranked.words", "background.words"})
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        values = padded_sum(self.explain(evidence))  # (Q,)
-        counts = np.broadcast_to(evidence.reference["background"].counts, len(evidence))
-        undefined = {
-            EMPTY_LIST: evidence.ranked.lengths == 0,
-            EMPTY_BACKGROUND: counts == 0,
-            NOTHING_NEUTRAL: self.ideal(evidence) == 0,
-        }
-        above = int((values > 1 + _ROUNDING).sum())
+        result = super().compute(evidence)
+        above = int((result.values > 1 + _ROUNDING).sum())
         note = Note("above 1 for {count} queries, whose lists hold documents outside the background", above)
-        return Result(values, undefined, notes=(note,) if above else ())
+        return dataclasses.replace(result, notes=(note,) if above else ())
+
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        counts = np.broadcast_to(evidence.reference["background"].counts, len(evidence))
+        own = {EMPTY_BACKGROUND: counts == 0, NOTHING_NEUTRAL: self.ideal(evidence) == 0}
+        return super().undefined(evidence) | own
 
     def range_of(self, values: Floats) -> tuple[float, float]:
         """Up to 1, unless a list holds documents outside the background, which a value above 1 shows."""
@@ -172,7 +165,7 @@ class NFaiRR(NeutralityMeasure):
         return (0.0, max(1.0, most)) if most <= 1 + _ROUNDING else self.range()
 
     def explain(self, evidence: RankedEvidence) -> Floats:
-        return divide(self.contributions(evidence), self.ideal(evidence)[:, None])
+        return divide(self.discounted_neutrality(evidence), self.ideal(evidence)[:, None])
 
 
 @declare
@@ -197,9 +190,7 @@ class SetFaiRR(NeutralityMeasure):
     )
     bounds = (0.0, np.inf)
     needs_cutoff = True
-    undefined_when: ClassVar[dict[str, str]] = {
-        EMPTY_BACKGROUND: "the background has no documents for the query",
-    }
+    undefined_when: ClassVar[Mapping[str, str]] = NO_BACKGROUND
 
     @property
     def needs(self) -> frozenset[str]:
@@ -240,10 +231,7 @@ class NSetFaiRR(SetFaiRR):
     formula = "SetFaiRR@k / IFaiRR@k"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 9"
     bounds = (0.0, 1.0)
-    undefined_when: ClassVar[dict[str, str]] = {
-        **SetFaiRR.undefined_when,
-        NOTHING_NEUTRAL: "no document of the background is neutral at all",
-    }
+    undefined_when = NO_BACKGROUND | NO_IDEAL
 
     def compute(self, evidence: RankedEvidence) -> Result:
         value, size = self.expected(evidence)

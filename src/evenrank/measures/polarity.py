@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, grade, parameter
-from evenrank.measures.base import Direction, Result
+from evenrank.measures.base import EMPTY_LIST, NOT_JUDGED, Direction, reasons
 from evenrank.measures.evidence_attention import attention_parameter
-from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import NOT_JUDGED, divide, ranks
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.groups import GroupMeasure
+from evenrank.measures.relevance import ranks
+from evenrank.measures.sums import divide, padded_sum
 
 NONE_RETRIEVED = "no relevant document in the list"
 
@@ -26,22 +23,13 @@ class LeaningMeasure(GroupMeasure):
     direction = Direction.SIGNED
     bounds = (-1.0, 1.0)
     two_values = True
-    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS}
+    undefined_when = reasons(EMPTY_LIST)
 
     def leaning(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): +1 for a document of the first value, -1 for one of the second; 0 in the padding."""
         shares = self.membership(evidence)
         leaning: Floats = shares[:, :, 0] - shares[:, :, 1]
         return leaning
-
-    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
-        return {EMPTY_LIST: evidence.ranked.lengths == 0}
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
-
-    def explain(self, evidence: RankedEvidence) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
 
 @declare
@@ -92,8 +80,7 @@ class MeanPolarity(LeaningMeasure):
     in_words = "lean of the groups"
     formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"
     reference = "Gezici et al. 2021, Evaluation metrics for measuring bias in search engine results, IRJ 24"
-    undefined_when: ClassVar[dict[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
+    undefined_when = reasons(EMPTY_LIST) | {
         NOT_JUDGED: "the query has no judgements, and only relevant documents count",
         NONE_RETRIEVED: "only relevant documents count, and there is none",
     }

@@ -17,16 +17,20 @@ from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import TARGETS
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Note, Result
+from evenrank.measures.base import (
+    EMPTY_LIST,
+    NO_TARGET,
+    Direction,
+    Note,
+    Result,
+    reasons,
+)
 from evenrank.measures.divergences import kullback_leibler
-from evenrank.measures.groups import EMPTY_LIST_MEANS, NO_TARGET, NO_TARGET_MEANS, GroupMeasure
+from evenrank.measures.groups import GroupMeasure
 from evenrank.measures.missing import NONE, UNDEFINED, UNIFORM, missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 NO_GROUP = "no document has a group"
-NO_GROUP_MEANS = "no document of the list has any value of the attribute"
 FEASIBLE = (
     "{count} of {of} lists are infeasible: some group has fewer documents than its target requires at "
     "{total} ranks in all; every list is feasible down to rank {least}"
@@ -41,10 +45,8 @@ TARGET_MEANS = "the target, where it is not to be the attribute's own"
 class PrefixShareMeasure(GroupMeasure):
     """A measure of the shares of the first i documents, where some may have no group."""
 
-    undefined_when: ClassVar[Mapping[str, str]] = {
-        EMPTY_LIST: EMPTY_LIST_MEANS,
-        NO_TARGET: NO_TARGET_MEANS,
-        NO_GROUP: NO_GROUP_MEANS,
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST, NO_TARGET) | {
+        NO_GROUP: "no document of the list has any value of the attribute"
     }
 
     target: str | None = parameter(None, TARGET, TARGET_MEANS)
@@ -138,7 +140,7 @@ class FeasibilityMeasure(PrefixShareMeasure):
     reference = "Geyik, Ambler and Kenthapadi 2019, KDD; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.LOWER
     bounds = (0.0, np.inf)
-    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_TARGET: NO_TARGET_MEANS}
+    undefined_when = reasons(EMPTY_LIST, NO_TARGET)
 
     def too_few(self, evidence: RankedEvidence) -> Bools:
         """(Q, K, L): where a value has fewer documents among the first i than its floor."""
@@ -147,12 +149,6 @@ class FeasibilityMeasure(PrefixShareMeasure):
         have = np.cumsum(self.membership(evidence), axis=1)
         short: Bools = (have < floors - FLOOR_TOLERANCE) & evidence.ranked.mask[:, :, None]
         return short
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
-
-    def explain(self, evidence: RankedEvidence) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
 
 
 def feasible_ranks(short: Bools, mask: Bools) -> Bools:
@@ -257,9 +253,6 @@ class NDKL(GroupMeasure):
     reference = "Geyik, Ambler and Kenthapadi 2019, KDD; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 1"
     direction = Direction.LOWER
     bounds = (0.0, float("inf"))
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return Result(padded_sum(self.explain(evidence)), self.undefined(evidence))
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         target = self.target_shares(evidence)[:, None, :]  # (Q, 1, L)

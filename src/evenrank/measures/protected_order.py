@@ -14,8 +14,7 @@ from evenrank.measures import orders
 from evenrank.measures.base import Note, Result
 from evenrank.measures.indexical import NO_CHOICE, ONE_GROUP, UNDEFINED_ORDER, IndexicalMeasure, no_range
 from evenrank.measures.orders import counts
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)

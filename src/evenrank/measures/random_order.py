@@ -10,8 +10,8 @@ import numpy as np
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, integer, parameter, term_of
-from evenrank.measures.base import Direction, Measure, Note, Result
-from evenrank.measures.neutrality import EMPTY_LIST, FaiRR
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Note, Result
+from evenrank.measures.neutrality import FaiRR
 from evenrank.measures.sums import padded_sum
 
 FAIRR = FaiRR()

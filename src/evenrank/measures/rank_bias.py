@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -11,9 +12,8 @@ from evenrank.arrays import Floats
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Measure, Result
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Result, reasons
 from evenrank.measures.missing import missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
 from evenrank.measures.sums import padded_sum
 
 
@@ -27,7 +27,7 @@ class RankBiasMeasure(Measure):
     family: ClassVar[str] = "words"
     direction: ClassVar[Direction] = Direction.SIGNED
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    undefined_when: ClassVar[dict[str, str]] = {EMPTY_LIST: "the run has no documents for the query"}
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -73,7 +73,7 @@ class RaB(RankBiasMeasure):
     def compute(self, evidence: RankedEvidence) -> Result:
         lengths = evidence.ranked.lengths  # (Q,)
         values = padded_sum(self.document_bias(evidence)) / np.maximum(lengths, 1)
-        return Result(values, {EMPTY_LIST: lengths == 0})
+        return Result(values, self.undefined(evidence))
 
 
 @declare
@@ -99,4 +99,4 @@ class ARaB(RankBiasMeasure):
     def compute(self, evidence: RankedEvidence) -> Result:
         lengths = evidence.ranked.lengths  # (Q,)
         total = padded_sum(self.mean_bias(evidence) * evidence.ranked.mask)
-        return Result(total / np.maximum(lengths, 1), {EMPTY_LIST: lengths == 0})
+        return Result(total / np.maximum(lengths, 1), self.undefined(evidence))

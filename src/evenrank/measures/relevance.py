@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -17,23 +18,11 @@ from evenrank import attention
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, grade, number, parameter
-from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.base import NO_RELEVANT, NOT_JUDGED, Direction, Measure, reasons
+from evenrank.measures.sums import divide, padded_sum
 
 ABOVE_ZERO = sys.float_info.min
 """The smallest relevant grade of measures with graded gain, to which any grade above 0 counts."""
-NOT_JUDGED = "not judged"
-NO_RELEVANT = "no relevant document"
-
-
-def divide(numerator: Floats, denominator: Floats) -> Floats:
-    """``numerator / denominator``, 0 where the denominator is 0 (those queries are marked undefined)."""
-    return np.divide(
-        numerator,
-        denominator,
-        out=np.zeros(np.broadcast(numerator, denominator).shape),
-        where=denominator != 0,
-    )
 
 
 class RelevanceMeasure(Measure):
@@ -41,10 +30,7 @@ class RelevanceMeasure(Measure):
 
     family = "relevance"
     direction = Direction.HIGHER
-    undefined_when: ClassVar[dict[str, str]] = {
-        NOT_JUDGED: "the query has no judgements",
-        NO_RELEVANT: "no judged document of the query is relevant",
-    }
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(NOT_JUDGED, NO_RELEVANT)
 
     @property
     def smallest_grade(self) -> float:
@@ -63,22 +49,14 @@ class RelevanceMeasure(Measure):
     def depth(self) -> int | None:
         return None if self.drops_unjudged else self.cutoff
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
-        """(Q, K): what each rank adds."""
-        raise NotImplementedError(f"{type(self).__name__} has no kernel")
+    def prepared(self, evidence: RankedEvidence) -> RankedEvidence:
+        evidence = super().prepared(evidence)
+        if not self.drops_unjudged:
+            return evidence
+        return evidence.compact(evidence.ranked.known("relevance")).cut(self.cutoff)
 
-    def compute(self, evidence: RankedEvidence) -> Result:
-        values = padded_sum(self.explain(evidence))  # (Q,)
-        best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
-        relevant = (best >= self.smallest_grade).any(axis=1)
-        return Result(
-            values, {NOT_JUDGED: ~evidence.query["relevance.judged"], NO_RELEVANT: ~np.asarray(relevant)}
-        )
-
-    def explain(self, evidence: RankedEvidence) -> Floats:
-        if self.drops_unjudged:
-            evidence = evidence.compact(evidence.ranked.known("relevance")).cut(self.cutoff)
-        return self.contributions(evidence)
+    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+        return without_judgements(evidence, self.smallest_grade)
 
     def relevant(self, evidence: RankedEvidence) -> Bools:
         """(Q, K): True at ranks that hold a relevant document."""
@@ -108,6 +86,13 @@ class BinaryMeasure(RelevanceMeasure):
     @property
     def drops_unjudged(self) -> bool:
         return self.judged_only
+
+
+def without_judgements(evidence: RankedEvidence, smallest_grade: float = ABOVE_ZERO) -> dict[str, Bools]:
+    """The queries without judgements, and those without a relevant document."""
+    best = evidence.reference["judged"].padded("relevance", 1)  # (Q, 1): judged come best first
+    relevant = np.asarray((best >= smallest_grade).any(axis=1))
+    return {NOT_JUDGED: ~evidence.query["relevance.judged"], NO_RELEVANT: ~relevant}
 
 
 def ranks(evidence: RankedEvidence) -> Floats:
@@ -175,7 +160,7 @@ class nDCG(RelevanceMeasure):
         grades = np.maximum(grades, 0)
         return grades if self.dcg == "log2" else scaled_gain(grades, np.asarray(top, dtype=np.float64))
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         judged, top = evidence.reference["judged"], best_grade(evidence)
         discounted = self.gain(evidence.ranked["relevance"], top) * attention.log2().weights(
             evidence.ranked.depth
@@ -201,7 +186,7 @@ class P(BinaryMeasure):
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         return self.relevant(evidence) / float(self.cutoff or 1)
 
 
@@ -221,7 +206,7 @@ class R(BinaryMeasure):
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         return divide(self.relevant(evidence).astype(float), self.relevant_count(evidence))
 
 
@@ -240,7 +225,7 @@ class RR(BinaryMeasure):
     formula = "1 / min{i <= k: g_i >= rel}"
     reference = "Kantor and Voorhees 2000, The TREC-5 confusion track, Information Retrieval 2"
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         relevant = self.relevant(evidence)  # (Q, K)
         first = relevant & (np.cumsum(relevant, axis=1) == 1)
         return np.asarray(first / ranks(evidence))
@@ -263,7 +248,7 @@ class AP(BinaryMeasure):
     formula = "sum_{i<=k} [g_i >= rel] P@i / #{judged d: g(d) >= rel}"
     reference = "Harman 1992, Evaluation issues in information retrieval, IPM 28(4)"
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         relevant = self.relevant(evidence)  # (Q, K)
         precision = np.cumsum(relevant, axis=1) / ranks(evidence)
         return divide(relevant * precision, self.relevant_count(evidence))
@@ -299,7 +284,7 @@ class RBP(RelevanceMeasure):
     def smallest_grade(self) -> float:
         return ABOVE_ZERO if self.rel is None else self.rel
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         if self.rel is None:
             gain = share_of_largest(evidence.ranked["relevance"], evidence)
         else:
@@ -332,7 +317,7 @@ class ERR(RelevanceMeasure):
         None, grade(optional=True), "largest grade there is; None takes the judgements'"
     )
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         return stops(evidence, self.max_grade) / ranks(evidence)
 
 
@@ -360,5 +345,5 @@ class iRBU(RelevanceMeasure):
         None, grade(optional=True), "largest grade there is; None takes the judgements'"
     )
 
-    def contributions(self, evidence: RankedEvidence) -> Floats:
+    def explain(self, evidence: RankedEvidence) -> Floats:
         return stops(evidence, self.max_grade) * self.phi ** ranks(evidence)

@@ -10,11 +10,10 @@ import numpy as np
 from evenrank.arrays import Bools, Floats
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, parameter
-from evenrank.measures.base import Direction, Result
+from evenrank.measures.base import EMPTY_LIST, NO_TARGET, Direction, Result, reasons
 from evenrank.measures.groups import GroupMeasure
 
 NOT_CONCERNED = "neither there nor wanted"
-NOT_CONCERNED_MEANS = "the value has no document in the list and a target of 0"
 REFERENCE = "Geyik, Ambler and Kenthapadi 2019, Fairness-aware ranking in search and recommendation, KDD"
 
 
@@ -54,7 +53,9 @@ class Skew(SkewMeasure):
     direction = Direction.SIGNED
     bounds = (-np.inf, np.inf)
     by_value = True
-    undefined_when = {**GroupMeasure.undefined_when, NOT_CONCERNED: NOT_CONCERNED_MEANS}  # noqa: RUF012
+    undefined_when = reasons(EMPTY_LIST, NO_TARGET) | {
+        NOT_CONCERNED: "the value has no document in the list and a target of 0"
+    }
 
     def compute(self, evidence: RankedEvidence) -> Result:
         skews, neither = self.skews(evidence)
@@ -104,9 +105,8 @@ class MinSkew(ExtremeSkew):
     def compute(self, evidence: RankedEvidence) -> Result:
         skews, neither = self.skews(evidence)
         worst = np.where(neither, np.inf, skews).min(axis=1)
-        return Result(
-            np.minimum(worst, 0.0), self.undefined(evidence)
-        )  # equal shares may differ in the last bit
+        value = np.minimum(worst, 0.0)  # equal shares may differ in the last bit
+        return Result(value, self.undefined(evidence))
 
 
 @declare

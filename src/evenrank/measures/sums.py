@@ -1,4 +1,4 @@
-"""Sums over ranks that are the same to the last bit for a query alone and among others.
+"""Sums over ranks, and quotients, that are the same to the last bit for a query alone and among others.
 
 Lists of one block are padded with zeros to the longest of them. ``numpy.sum`` and products of matrices choose
 the order of their additions by the shape of the whole array, so that the last digit of a query's value would
@@ -14,6 +14,16 @@ import numpy as np
 from evenrank.arrays import Floats
 
 _FEW = 16
+
+
+def divide(numerator: Floats, denominator: Floats) -> Floats:
+    """``numerator / denominator``, 0 where the denominator is 0 (those queries are marked undefined)."""
+    return np.divide(
+        numerator,
+        denominator,
+        out=np.zeros(np.broadcast(numerator, denominator).shape),
+        where=denominator != 0,
+    )
 
 
 def set_sum(values: Any, axis: int = 1) -> Floats:

@@ -14,15 +14,12 @@ from evenrank.data.evidence_source import Evidence
 from evenrank.data.membership import evidence_name
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, parameter, text
-from evenrank.measures.base import Direction, Measure, Result
-from evenrank.measures.groups import EMPTY_LIST_MEANS, GroupMeasure, only_attribute
+from evenrank.measures.base import EMPTY_LIST, Direction, Measure, Result, reasons
+from evenrank.measures.groups import GroupMeasure, only_attribute
 from evenrank.measures.missing import NONE, missing_parameter
-from evenrank.measures.neutrality import EMPTY_LIST
-from evenrank.measures.relevance import divide
-from evenrank.measures.sums import padded_sum
+from evenrank.measures.sums import divide, padded_sum
 
 NO_PAIR = "no pair"
-NO_PAIR_MEANS = "the list does not have both versions of any document"
 REFERENCE = "Krieg et al. 2023, Grep-BiasIR: a dataset for investigating gender bias in retrieval, CHIIR"
 
 
@@ -34,7 +31,9 @@ class VersionMeasure(GroupMeasure):
     """
 
     two_values: ClassVar[bool] = True
-    undefined_when: ClassVar[Mapping[str, str]] = {EMPTY_LIST: EMPTY_LIST_MEANS, NO_PAIR: NO_PAIR_MEANS}
+    undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST) | {
+        NO_PAIR: "the list does not have both versions of any document"
+    }
 
     pair: str | None = parameter(
         None, text(optional=True), "the attribute that versions of a document share; None: all of a query"
@@ -63,7 +62,7 @@ class VersionMeasure(GroupMeasure):
         return np.asarray(same & (version == 0)[:, :, None] & (version == 1)[:, None, :])
 
     def unpaired(self, evidence: RankedEvidence, pairs: Bools) -> dict[str, Bools]:
-        return {EMPTY_LIST: evidence.ranked.lengths == 0, NO_PAIR: ~np.asarray(pairs.any(axis=(1, 2)))}
+        return self.undefined(evidence) | {NO_PAIR: ~np.asarray(pairs.any(axis=(1, 2)))}
 
 
 def largest_share(membership: Floats) -> Int64s:
@@ -78,12 +77,8 @@ class PairPreference(VersionMeasure):
     """Which of two versions of the same document stands higher, over all pairs in a list. 1 means always the
     first version, -1 always the second; 0 means that neither is preferred.
 
-    Use it to ask a ranker about documents that differ in one thing only, such as the gender of the person
-    they are about. Prefer VersionExposure where it matters how far apart the versions stand, and dGF where
-    documents of two groups are not versions of each other.
-
-    When to use: to count which version of a document stands higher; prefer VersionExposure where it
-    matters by how much.
+    When to use: to count which version of a document stands higher; prefer VersionExposure where it matters
+    by how much, and dGF where documents of two groups are not versions of each other.
     """
 
     in_words = "wins against other groups"
@@ -110,8 +105,7 @@ class VersionExposure(VersionMeasure):
     a list has both, as the logarithm of the ratio. 0 means that both get the same; positive values mean that
     the first version gets more (0.69: twice as much), negative values that the second does.
 
-    Exposure is the discount of DCG, summed over the list. Use it where it matters how far apart two versions
-    stand; prefer PairPreference for which of them comes first.
+    Exposure is the discount of DCG, summed over the list.
 
     When to use: to see how much more exposure one version of a document gets; prefer PairPreference to
     count who stands higher.

@@ -14,8 +14,8 @@ import numpy as np
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, number, parameter
-from evenrank.measures.groups import NO_TARGET
-from evenrank.measures.relevance import divide
+from evenrank.measures.base import NO_TARGET
+from evenrank.measures.sums import divide
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.grouped import STAY, TIE, GroupReranker, around_unlabelled, best_first
 

@@ -16,7 +16,7 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare
 from evenrank.measures.prefixes import FLOOR_TOLERANCE
-from evenrank.measures.relevance import divide
+from evenrank.measures.sums import divide
 from evenrank.rerankers.grouped import TIE, Members, QuotaReranker, followed
 
 TOO_FEW = "a group has fewer documents than its minimum"

@@ -13,7 +13,7 @@ from evenrank.data.combining import BETWEEN
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter, text
-from evenrank.measures.minimum_table import table_of
+from evenrank.measures.count_tests import minima
 from evenrank.rerankers.base import Reranker
 from evenrank.rerankers.grouped import Members, QuotaReranker
 
@@ -72,29 +72,21 @@ class FA_IR(QuotaReranker):
     def without_target(self, evidence: RankedEvidence) -> Bools:
         return super().without_target(evidence) & (self.p is None)
 
-    def minima(self, shares: Floats, ranks: Int64s, depth: int) -> Int64s:
-        """(Q, K): how many protected documents the first k must have; 0 behind the ranks to fill."""
-        table = np.zeros((len(ranks), depth), dtype=np.int64)
-        kinds, which = np.unique(np.stack([ranks, shares], axis=1), axis=0, return_inverse=True)
-        for kind, (count, p) in enumerate(kinds.tolist()):
-            table[which.ravel() == kind, : int(count)] = table_of(int(count), p, self.alpha, self.adjust)
-        return table
-
     def fill(
         self, evidence: RankedEvidence, members: Members, ranks: Int64s
     ) -> tuple[Int64s, Mapping[str, Bools]]:
         place = self._place(evidence)
         sides = Members.of(np.where(members.groups < 0, -1, (members.groups == place).astype(np.int64)), 2)
         depth = members.groups.shape[1]
-        minima = self.minima(self.shares(evidence), ranks, depth)  # (Q, K)
+        least = minima(self.shares(evidence), ranks, depth, self.alpha, adjust=self.adjust)  # (Q, K)
         chosen = np.full(members.groups.shape, -1)
         taken = np.zeros((len(chosen), 2), dtype=np.int64)  # others, protected
         every = np.arange(len(chosen))
         for rank in range(int(ranks.max(initial=0))):
             first = sides.first(taken)  # (Q, 2)
-            must = (taken[:, 1] < minima[:, rank]) & (first[:, 1] < depth)
+            must = (taken[:, 1] < least[:, rank]) & (first[:, 1] < depth)
             side = (must | (first[:, 1] < first[:, 0])).astype(np.int64)
             now = every[rank < ranks]
             chosen[now, rank] = first[now, side[now]]
             taken[now, side[now]] += 1
-        return chosen, {TOO_FEW_PROTECTED: sides.sizes[:, 1] < minima.max(axis=1, initial=0)}
+        return chosen, {TOO_FEW_PROTECTED: sides.sizes[:, 1] < least.max(axis=1, initial=0)}

@@ -15,8 +15,8 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.attention import Attention
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
+from evenrank.measures.base import NO_TARGET
 from evenrank.measures.evidence_attention import attention_parameter
-from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.relevant import GroupRelevance
 

@@ -10,11 +10,11 @@ import numpy as np
 from evenrank.arrays import Bools, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, number, parameter
+from evenrank.measures.base import NO_TARGET
 from evenrank.measures.divergences import kullback_leibler
 from evenrank.measures.diversity import alpha_nDCG
 from evenrank.measures.fair import FAIR
 from evenrank.measures.greedy import Divergence, greedy_order
-from evenrank.measures.groups import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.relevant import GroupRelevance
 

@@ -7,7 +7,7 @@ import numpy as np
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter
-from evenrank.measures.groups import NO_TARGET
+from evenrank.measures.base import NO_TARGET
 from evenrank.rerankers.base import Reordered
 from evenrank.rerankers.grouped import GroupReranker, best_first
 from evenrank.rerankers.penalty import looks_to

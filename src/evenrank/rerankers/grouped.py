@@ -18,7 +18,8 @@ from evenrank.data.evidence_source import Evidence, Labels, Sparse
 from evenrank.data.membership import Membership, evidence_name
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, integer, parameter
-from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, NO_TARGET, only_attribute
+from evenrank.measures.base import NO_TARGET
+from evenrank.measures.groups import ATTRIBUTE, ATTRIBUTE_MEANS, only_attribute
 from evenrank.rerankers.base import Reordered, Reranker
 
 TIE = 1e-12  # equal sums differ in the last bit

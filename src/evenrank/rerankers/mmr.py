@@ -17,7 +17,7 @@ from evenrank.data.tables import DocumentTable
 from evenrank.errors import MissingEvidenceError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, number, parameter, text
-from evenrank.measures.relevance import divide
+from evenrank.measures.sums import divide
 from evenrank.rerankers.base import Reordered, Reranker
 from evenrank.rerankers.grouped import GroupReranker, best_first, followed
 
