@@ -28,6 +28,7 @@ from evenrank.grammar.terms import alias as alias
 from evenrank.grammar.terms import declare, parameter, register, term_of, unregister
 from evenrank.grammar.terms import find as find
 from evenrank.grammar.terms import lookup as lookup
+from evenrank.grammar.terms import unknown_name as unknown_name
 
 __all__ = [
     "choice",

@@ -39,33 +39,21 @@ def expression(source: str) -> ast.expr:
         raise ParameterError(
             f"{_shortened(source)} is not of the form Name(param=value, ...)@cutoff: {detail}"
         ) from None
-    _check_tree(tree, source)
-    return tree
-
-
-def _check_tree(tree: ast.expr, source: str) -> None:
-    """Without recursion: of a long sum every further term is one level deeper, which counts for none."""
     waiting: list[tuple[ast.AST, int]] = [(tree, 0)]
     while waiting:
         node, depth = waiting.pop()
         if depth > DEEPEST:
             raise ParameterError(f"{_shortened(source)} is nested more than {DEEPEST} deep")
-        if isinstance(node, (ast.Call, ast.Dict)):
-            _check_given_once(node, source)
-        for child in ast.iter_child_nodes(node):
+        names: list[Any] = [k.arg for k in node.keywords if k.arg] if isinstance(node, ast.Call) else []
+        if isinstance(node, ast.Dict):
+            names = [ast.unparse(key) for key in node.keys if key is not None]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:  # Python's parser lets it pass, and then only the last one would count
+            raise ParameterError(f"{_shortened(source)}: {twice} is given twice, keep one of them")
+        for child in ast.iter_child_nodes(node):  # of a long sum each term is a level deeper: that is none
             chained = isinstance(node, ast.BinOp) and child is node.left
             waiting.append((child, depth + (not chained)))
-
-
-def _check_given_once(node: ast.Call | ast.Dict, source: str) -> None:
-    """Python's parser lets a repeated parameter or key pass, and then only the last one would count."""
-    if isinstance(node, ast.Call):
-        names = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
-    else:
-        names = [ast.unparse(key) for key in node.keys if key is not None]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ParameterError(f"{_shortened(source)}: {twice} is given twice, keep one of them")
+    return tree
 
 
 def operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:

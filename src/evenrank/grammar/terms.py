@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from evenrank.errors import ParameterError, UnknownNameError
@@ -143,8 +143,13 @@ def lookup(name: str, kind: str) -> type[Term]:
     found = find(name, kind)
     if found is not None:
         return found
-    known = REGISTRY[kind]
-    names = [*known, *ALIASES[kind]]
+    known = sorted(REGISTRY[kind])
+    error = unknown_name(kind, name, [*known, *ALIASES[kind]])
+    raise error or UnknownNameError(f"no {kind} is called {name!r}; known: {', '.join(known)}")
+
+
+def unknown_name(kind: str, name: str, names: Sequence[str]) -> UnknownNameError | None:
+    """The error for a name that is nearly one of these; None where none is near."""
     close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
-    hint = f"; did you mean {', '.join(close)}?" if close else f"; known: {', '.join(sorted(known))}"
-    raise UnknownNameError(f"no {kind} is called {name!r}{hint}")
+    meant = f"no {kind} is called {name!r}; did you mean {', '.join(close)}?"
+    return UnknownNameError(meant) if close else None

@@ -76,7 +76,7 @@ class ExpectedExposureMeasure(GroupMeasure):
     def compute(self, evidence: RankedEvidence) -> Result:
         exposure, due = self.exposures(evidence)
         if self.attr is not None:
-            shares = self._pool_membership(evidence)  # (Q, D, L)
+            shares = self.reference_membership(evidence, "pool")  # (Q, D, L)
             exposure, due = (set_sum(given[:, :, None] * shares) for given in (exposure, due))
         result = Result(self.score(exposure, due), self.undefined(evidence))
         if self.attr is None:
@@ -105,12 +105,6 @@ class ExpectedExposureMeasure(GroupMeasure):
         np.add.at(exposure, (rows[spots], places[spots]), weights[rank])
         rankings = (lists.lengths > 0).sum(axis=1)[:, None].astype(float)  # (Q, 1)
         return divide(exposure, rankings), _due(pool.padded("relevance"), there, weights)
-
-    def _pool_membership(self, evidence: RankedEvidence) -> Floats:
-        pool = evidence.reference["pool"]
-        shares = pool.padded(self.source)  # (Q, D, L)
-        unknown = pool.mask() & ~pool.known(self.source)
-        return np.where(unknown[:, :, None], self.even(evidence)[:, None, :], shares)
 
     def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
         return without_judgements(evidence) | {EMPTY_LIST: _rankings(evidence).lengths.sum(axis=1) == 0}

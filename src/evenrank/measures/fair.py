@@ -13,6 +13,7 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.attention import Attention
 from evenrank.data.attribute import Attribute
 from evenrank.data.evidence_source import Evidence
+from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import ParameterRule, choice, declare, flag, make, number, parameter, term_of
 from evenrank.measures.base import (
@@ -28,11 +29,12 @@ from evenrank.measures.base import (
 )
 from evenrank.measures.combined import WeightedSum
 from evenrank.measures.divergences import MAX, OF_PREFIXES, OF_SHARES, RATIO, prefix_distances
-from evenrank.measures.diversity import alpha_nDCG
+from evenrank.measures.diversity import ERR_IA, alpha_nDCG
 from evenrank.measures.evidence_attention import attention_parameter
 from evenrank.measures.fair_lists import (
     BY_DOCUMENT,
     BY_GROUP,
+    JUDGED_ONLY,
     NAMES,
     ListArrays,
     ideal_by_document,
@@ -41,7 +43,6 @@ from evenrank.measures.fair_lists import (
     smallest_grade,
     worth_of_grades,
 )
-from evenrank.measures.fair_parameters import BOTH, COLUMNS, EVEN_WEIGHT, FAIRNESS, UTILITY, check_parameters
 from evenrank.measures.greedy import greedy_order
 from evenrank.measures.groups import check_divergence
 from evenrank.measures.prefixes import NO_GROUP, PrefixShareMeasure, prefix_notes
@@ -49,20 +50,21 @@ from evenrank.measures.relevance import nDCG, without_judgements
 from evenrank.measures.sums import divide, padded_sum
 
 DEFAULT_IRM: Measure = make(alpha_nDCG, {})  # type: ignore[assignment]
-PARTS = (BOTH, UTILITY, FAIRNESS, COLUMNS)
+IRM = ParameterRule(f"a measure, as {NAMES}", term_of("measure").accept)
+BOTH, UTILITY, FAIRNESS, COLUMNS = "both", "utility", "fairness", "columns"
+EVEN_WEIGHT = 0.5
 OWN_RELEVANCE = (
     "relevance is that of the ranking itself, so what an order loses of it is not seen: judgements show that"
 )
 NOTHING_TO_GAIN = "the ideal is 0"
+COUNTED_TWICE = (
+    "{} itself rewards documents of new groups of {!r}, so balance between these groups counts in relevance "
+    "and in fairness; irm=nDCG counts it once"
+)
 UNSMOOTHED = (
     "smoothing=0 makes the distance infinite as long as a group that has a target is absent, which it always "
     "is at the first ranks where each document belongs to one group: such ranks add nothing"
 )
-
-
-def _irm() -> ParameterRule:
-    inner = term_of("measure")
-    return ParameterRule(f"a measure, as {NAMES}", inner.accept)
 
 
 @declare
@@ -88,11 +90,9 @@ class FAIR(PrefixShareMeasure):
     has and what it should have, minus 1, after ``smoothing`` documents were added to both; ``div='exposure'``
     is the sum of squared differences between shares of attention and the target.
 
-    Use FAIR to compare systems by one number where both sides matter, and look at ``part='columns'`` before
-    a decision; prefer nDRKL where relevance should not count, and GFR where there are several attributes.
-
-    When to use: to have relevance and fairness at every rank in one number; prefer nDCG and GF beside
-    each other where the two should be told apart.
+    When to use: to have relevance and fairness at every rank in one number, with ``part='columns'`` before
+    a decision; prefer nDCG and GF beside each other where the two should be told apart, nDRKL where relevance
+    should not count, and GFR where there are several attributes.
     """
 
     in_words = "relevant and fair"
@@ -114,7 +114,7 @@ class FAIR(PrefixShareMeasure):
         NO_GROUP: "no document of the list has any value of the attribute, and fairness alone is asked for",
     }
 
-    irm: Measure = parameter(DEFAULT_IRM, _irm(), "the relevance measure")
+    irm: Measure = parameter(DEFAULT_IRM, IRM, "the relevance measure")
     div: str = parameter(
         "KL", choice(*OF_SHARES, *OF_PREFIXES), "distance of the groups so far from the target"
     )
@@ -125,20 +125,68 @@ class FAIR(PrefixShareMeasure):
     )
     weight: float = parameter(EVEN_WEIGHT, number(0, 1), "of utility: 0 is fairness alone, 1 utility alone")
     part: str = parameter(
-        BOTH, choice(*PARTS), "FAIR, one of the two parts that it has, or all three as columns"
+        BOTH,
+        choice(BOTH, UTILITY, FAIRNESS, COLUMNS),
+        "FAIR, one of the two parts that it has, or all three as columns",
     )
     smoothing: float = parameter(0.5, number(0), "documents added to every group, for div='ratio'")
     attention: Attention = attention_parameter(more=", for div='exposure'")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_parameters(self)
+        self._check_parameters()
         for name, holds in (
             ("needs_cutoff", self.irm.needs_cutoff and self.irm.cutoff is None and not self.alone),
             ("looks_below_cutoff", bool(self.own_order or self.reachable or self._irm_looks_deeper)),
             ("ideal_depends_on_ids", isinstance(self.irm, alpha_nDCG) and not self.pseudo),
         ):
             object.__setattr__(self, name, holds)  # what is so for some relevance measures only
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that do not go together, and say what to do instead."""
+        irm, split = self.irm, self.part != BOTH or self.weight != EVEN_WEIGHT
+        of_sums = isinstance(irm, BY_GROUP + BY_DOCUMENT)
+        by_rank = not self.whole
+        for wrong, way_out in (
+            (
+                self.whole and (self.pseudo or self.reachable),
+                "whole=True needs judgements (qrels=, --qrels) and cannot be combined with reachable=True: "
+                "leave one of the two out",
+            ),
+            (
+                self.whole and irm.family not in ("relevance", "diversity"),
+                "irm must be a measure of relevance or diversity, such as nDCG",
+            ),
+            (
+                by_rank and not of_sums,
+                f"irm is no sum over ranks that can be divided rank by rank: use {NAMES}, or whole=True",
+            ),
+            (by_rank and irm.cutoff is not None, "the cut-off is its own, FAIR(irm=..)@k"),
+            (by_rank and getattr(irm, "attr", None) is not None, "the attribute is its own, FAIR(attr=..)"),
+            (
+                by_rank and getattr(irm, "judged_only", False),
+                "ranks are those of the list: irm has no judged_only, or whole=True",
+            ),
+            (
+                by_rank and isinstance(irm, ERR_IA) and not irm.normalized,
+                "ERR_IA(normalized=False) is by intents, not groups: leave it out, or whole=True",
+            ),
+            (self.part != BOTH and self.weight != EVEN_WEIGHT, "give weight= or part=, not both"),
+            (
+                split and (self.whole or self.reachable),
+                "weight= and part= go without whole= and reachable=",
+            ),
+            (
+                self.reachable and self.div in OF_PREFIXES,
+                f"reachable=True is for distances between shares ({', '.join(OF_SHARES)})",
+            ),
+            (
+                self.own_order and isinstance(irm, JUDGED_ONLY),
+                f"irm={irm!r} needs judgements (qrels=, --qrels); nDCG and RBP do without them",
+            ),
+        ):
+            if wrong:
+                raise ParameterError(f"FAIR: {way_out}, got {self!r}")
 
     @property
     def alone(self) -> bool:
@@ -219,7 +267,7 @@ class FAIR(PrefixShareMeasure):
         if self.own_order:
             notes = (*notes, Note(OWN_RELEVANCE))
         if isinstance(self.irm, BY_GROUP) and self.part != UTILITY:
-            notes = (*notes, Note(self._counted_twice()))
+            notes = (*notes, Note(COUNTED_TWICE.format(self.irm.name, self.attr)))
         contributions, most = self._parts(evidence)
         undefined = {**self.undefined(evidence), NOTHING_TO_GAIN: most <= 0}
         if self.part != COLUMNS:
@@ -248,12 +296,6 @@ class FAIR(PrefixShareMeasure):
     def _unfair(self, evidence: RankedEvidence, some: Bools) -> dict[str, Bools]:
         """Where fairness alone has no value."""
         return {**PrefixShareMeasure.undefined(self, evidence), NO_GROUP: ~np.asarray(some.any(axis=1))}
-
-    def _counted_twice(self) -> str:
-        return (
-            f"{self.irm.name} itself rewards documents of new groups of {self.attr!r}, so balance between "
-            f"these groups counts in relevance and in fairness; irm=nDCG counts it once"
-        )
 
     def explain(self, evidence: RankedEvidence) -> Floats | None:
         if self.whole:
@@ -309,12 +351,8 @@ class FAIR(PrefixShareMeasure):
 
     def _judged(self, evidence: RankedEvidence) -> Floats:
         """(Q, J, L): relevance by group of every judged document."""
-        judged = evidence.reference["judged"]
-        shares = judged.padded(self.source)
-        if self.missing == "uniform":
-            unknown = judged.mask() & ~judged.known(self.source)
-            shares = np.where(unknown[:, :, None], self.even(evidence)[:, None, :], shares)
-        relevant = judged.padded("relevance") >= smallest_grade(self.irm)
+        relevant = evidence.reference["judged"].padded("relevance") >= smallest_grade(self.irm)
+        shares = self.reference_membership(evidence, "judged")
         return np.asarray(relevant[:, :, None] * shares, dtype=np.float64)
 
     def _distances(self, shares: Floats, mask: Bools, evidence: RankedEvidence) -> tuple[Floats, Bools]:

@@ -142,6 +142,15 @@ class GroupMeasure(Measure):
         even = even[(slice(None),) + (None,) * (shares.ndim - 2)]
         return np.where(unknown[..., None], even, shares)
 
+    def reference_membership(self, evidence: RankedEvidence, block: str) -> Floats:
+        """(Q, D, L): the same for the documents of a block that are not those of the list."""
+        documents = evidence.reference[block]
+        shares = documents.padded(self.source)
+        if counted_as(self) != UNIFORM:
+            return shares
+        unknown = documents.mask() & ~documents.known(self.source)
+        return np.where(unknown[:, :, None], self.even(evidence)[:, None, :], shares)
+
     def labels(self, evidence: RankedEvidence) -> npt.NDArray[np.int16] | None:
         """(Q, K): the value of the document at each rank, -1 in the padding; None unless all have one."""
         ranked = evidence.ranked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -50,8 +50,9 @@ def takes_missing(measure: Measure, missing: str) -> bool:
 def with_nested(measure: Measure) -> Iterator[Measure]:
     """The measure and all that are in it: the terms of a sum, parameters that are measures."""
     yield measure
-    for inner in _inside(measure).values():
-        yield from with_nested(inner)
+    inner = measure.measures if isinstance(measure, CombinedMeasure) else _parameters(measure).values()
+    for one in inner:
+        yield from with_nested(one)
 
 
 def with_missing(measure: Measure, missing: str) -> Measure:
@@ -61,30 +62,26 @@ def with_missing(measure: Measure, missing: str) -> Measure:
     >>> with_missing(parse_measure("0.5*RandomOrder(measure=TExFAIR)@10 + 0.5*RandomOrder@5"), "drop")
     0.5*RandomOrder(measure=TExFAIR(missing='drop'))@10 + 0.5*RandomOrder(measure=FaiRR(missing='drop'))@5
     """
-    changed = _rebuilt(
-        measure, {key: with_missing(inner, missing) for key, inner in _inside(measure).items()}
-    )
+    changed = _rebuilt(measure, lambda inner: with_missing(inner, missing))
     return replace(changed, missing=missing) if takes_missing(changed, missing) else changed  # type: ignore[call-arg]
 
 
 def without_missing(measure: Measure) -> Measure:
     """The measure, and those in it, with the rule they have when none is given."""
-    changed = _rebuilt(measure, {key: without_missing(inner) for key, inner in _inside(measure).items()})
+    changed = _rebuilt(measure, without_missing)
     default = next((field.default for field in changed.parameters() if field.name == "missing"), None)
     return changed if default is None else replace(changed, missing=default)  # type: ignore[call-arg]
 
 
-def _inside(measure: Measure) -> dict[str | int, Measure]:
-    """The measures right inside this one, by parameter, or by place in a sum."""
-    if isinstance(measure, CombinedMeasure):
-        return dict(enumerate(measure.measures))
+def _parameters(measure: Measure) -> dict[str, Measure]:
+    """The parameters of a measure that are measures."""
     values = {field.name: getattr(measure, field.name) for field in measure.parameters()}
     return {name: value for name, value in values.items() if isinstance(value, Measure)}
 
 
-def _rebuilt(measure: Measure, inside: dict[str | int, Measure]) -> Measure:
-    if not inside:
-        return measure
+def _rebuilt(measure: Measure, change: Callable[[Measure], Measure]) -> Measure:
+    """The measure with those that are right inside it changed."""
     if isinstance(measure, CombinedMeasure):
-        return measure.rebuilt(tuple(inside[place] for place in range(len(inside))))
-    return replace(measure, **inside)  # type: ignore[arg-type]
+        return measure.rebuilt(tuple(map(change, measure.measures)))
+    inside = {name: change(inner) for name, inner in _parameters(measure).items()}
+    return replace(measure, **inside) if inside else measure  # type: ignore[arg-type]

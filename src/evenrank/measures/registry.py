@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable
+from typing import Any
 
 from evenrank.errors import InputTypeError, ParameterError, UnknownNameError
-from evenrank.grammar import REGISTRY, alias, build, expression, find, literal, operands, split_list
+from evenrank.grammar import (
+    REGISTRY,
+    alias,
+    build,
+    expression,
+    find,
+    literal,
+    operands,
+    split_list,
+    unknown_name,
+)
 from evenrank.measures.base import Measure
 from evenrank.measures.combined import Product, WeightedSum
 from evenrank.measures.delegated import delegate, delegated_names
@@ -59,13 +69,8 @@ def parse_measures(source: MeasureLike | Iterable[MeasureLike], *, check: bool =
         raise InputTypeError(
             f"measures must be a string, a Measure or a list of them, got {type(source).__name__}"
         ) from None
-    measures: list[Measure] = []
-    for item in iterator:
-        measures += (
-            [parse_measure(part, check=check) for part in split_list(item)]
-            if isinstance(item, str)
-            else [parse_measure(item, check=check)]
-        )
+    parts = [part for item in iterator for part in (split_list(item) if isinstance(item, str) else [item])]
+    measures = [parse_measure(part, check=check) for part in parts]
     if not measures:
         raise ParameterError("no measure was given")
     return list(dict.fromkeys(measures))
@@ -81,13 +86,17 @@ def _sum(node: ast.expr, source: str) -> Measure:
 def _addend(node: ast.expr, source: str) -> tuple[float | None, Measure]:
     """A measure or a product of measures, with its weight; None where none is written."""
     factors = _factors(node)
-    weight: float | None = None
+    weight: Any = None
+    misplaced = ParameterError(f"{source!r}: a weight is a number and stands first, as in 0.5*nDCG@10")
     if len(factors) > 1 and not isinstance(factors[0], (ast.Name, ast.Call, ast.BinOp)):
-        weight = _weight(factors[0], source)
+        weight = literal(factors[0], "measure", source)
         factors = factors[1:]
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise misplaced
+        weight = float(weight)
     for factor in factors[1:]:
         if isinstance(factor, (ast.Constant, ast.UnaryOp)):
-            raise ParameterError(f"{source!r}: a weight is a number and stands first, as in 0.5*nDCG@10")
+            raise misplaced
         if isinstance(factor, ast.BinOp) and isinstance(factor.op, ast.Add):
             raise ParameterError(f"{source!r}: a product is of single measures, as in nDCG@10 * GF@10")
     measures = [_one(factor, source) for factor in factors]
@@ -109,17 +118,12 @@ def _factors(node: ast.expr) -> list[ast.expr]:
     return factors
 
 
-def _weight(node: ast.expr, source: str) -> float:
-    weight = literal(node, "measure", source)
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-        raise ParameterError(f"{source!r}: a weight is a number and stands first, as in 0.5*nDCG@10")
-    return float(weight)
-
-
 def _one(node: ast.expr, source: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and isinstance(node.right, ast.Name):
         raise ParameterError(f"{source!r}: a cut-off is a whole number, as in nDCG@10, got {node.right.id!r}")
-    name, keywords = _head(node)
+    call = node.left if isinstance(node, ast.BinOp) else node
+    keywords = {keyword.arg for keyword in call.keywords} if isinstance(call, ast.Call) else set()
+    name = getattr(call.func if isinstance(call, ast.Call) else call, "id", "")
     ours = find(name, "measure")
     if ours is None or keywords - {field.name for field in ours.parameters()}:
         found = delegate(ast.unparse(node))  # ir_measures may know the name, or a parameter that ours has not
@@ -134,49 +138,16 @@ def _one(node: ast.expr, source: str) -> Measure:
     return measure
 
 
-def _head(node: ast.expr) -> tuple[str, set[str]]:
-    """The name and the parameter names of ``Name(param=value)@cutoff``."""
-    if isinstance(node, ast.BinOp):
-        node = node.left
-    if isinstance(node, ast.Call):
-        name, _ = _head(node.func)
-        return name, {keyword.arg for keyword in node.keywords if keyword.arg is not None}
-    return (node.id if isinstance(node, ast.Name) else ""), set()
-
-
 def _with_delegated_names(error: UnknownNameError, name: str) -> UnknownNameError:
+    """The error for a name that neither we nor ir_measures know, with what is meant instead."""
     if name in REGISTRY["measure"]:
         return error
-    known = _of_trec_eval(name)
-    if known is not None:
-        return UnknownNameError(f"{name!r} is trec_eval's name; here it is {known}")
-    names = list(dict.fromkeys([*sorted(REGISTRY["measure"], key=str.lower), *delegated_names()]))
-    close = [n for n in names if n.lower() == name.lower()] or difflib.get_close_matches(name, names, 3, 0.5)
-    return (
-        UnknownNameError(f"no measure is called {name!r}; did you mean {', '.join(close)}?")
-        if close
-        else error
-    )
+    import ir_measures
 
-
-_TREC_EVAL = {
-    "map": "AP",
-    "map_cut": "AP",
-    "P": "P",
-    "recall": "R",
-    "recip_rank": "RR",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "bpref": "Bpref",
-    "set_P": "SetP",
-    "set_recall": "SetR",
-    "num_ret": "NumRet",
-    "num_rel": "NumRel",
-}
-
-
-def _of_trec_eval(name: str) -> str | None:
-    """Our name for ``ndcg_cut_10`` or ``recip_rank``."""
-    stem, _, depth = name.rpartition("_") if name[-1:].isdigit() else (name, "", "")
-    ours = _TREC_EVAL.get(stem)
-    return None if ours is None else ours + (f"@{depth}" if depth else "")
+    try:
+        meant = ir_measures.parse_trec_measure(name)
+    except ValueError:
+        names = list(dict.fromkeys([*sorted(REGISTRY["measure"], key=str.lower), *delegated_names()]))
+        return unknown_name("measure", name, names) or error
+    ours = repr(meant[0]) if len(meant) == 1 else f"{meant[0].NAME}@k"
+    return UnknownNameError(f"{name!r} is trec_eval's name; here it is {ours}")

@@ -115,16 +115,21 @@ class _Page:
             (TEXT, stems(text)),
             (SUMMARY, stems(measure.summary())),
             (FAMILY, stems(measure.family)),
+            (ANSWERS, stems(" ".join(measure.answers))),
             *((NAME / (1 + name.count("_")), stems(name)) for name in names),
         )
-        self.weights: dict[str, float] = {word: weight for weight, words in places for word in words}
-        for word in frozenset().union(*self.answers):
-            often = sum(word in answer for answer in self.answers)
-            self.weights[word] = max(self.weights.get(word, 0.0), ANSWERS) + 0.25 * (often - 1)
+        self.weights: dict[str, float] = {}
+        for weight, words in places:
+            for word in words:
+                self.weights[word] = max(self.weights.get(word, 0.0), weight)
 
     def score(self, asked: list[str], rarity: dict[str, float]) -> float:
-        single = sum(rarity[word] * self._fit(word) for word in asked)
-        return single + max((self._answered(answer, asked, rarity) for answer in self.answers), default=0.0)
+        """More where one answer has several of the words: they belong together."""
+        together = 0.0
+        for answer in self.answers:
+            shared = [rarity[word] for word in asked if word in answer]
+            together = max(together, ANSWERS * sum(shared) * len(shared) / max(len(asked), 1))
+        return together + sum(rarity[word] * self._fit(word) for word in asked)
 
     def _fit(self, word: str) -> float:
         others = (
@@ -132,12 +137,6 @@ class _Page:
             for other, count in _accepted(word).items()
         )
         return max(self.weights.get(word, 0.0), *others)
-
-    @staticmethod
-    def _answered(answer: frozenset[str], asked: list[str], rarity: dict[str, float]) -> float:
-        """More where one answer has several of the words: they belong together."""
-        shared = [word for word in asked if word in answer]
-        return ANSWERS * sum(rarity[word] for word in shared) * len(shared) / max(len(asked), 1)
 
 
 def _rarity(pages: list[_Page], asked: list[str]) -> dict[str, float]:
