@@ -27,7 +27,6 @@ def page(measure: type[Measure]) -> str:
         f"    {facts['formula']}",
         "",
         *([facts["text"], ""] if facts["text"] else []),
-        f"- Answers: {'; '.join(facts['answers'])}",
         f"- Family: {facts['family']}",
         f"- Direction: {facts['direction']}",
         f"- Range: {low:g} to {high:g}",

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.grammar import Term, declare, number, parameter, text
-
-if TYPE_CHECKING:
-    from evenrank.evidence.ranked_evidence import RankedEvidence
 
 
 class Attention(Term):
@@ -30,11 +27,11 @@ class Attention(Term):
         """(K,): the weight of ranks 1 to ``depth``."""
         raise NotImplementedError
 
-    def at(self, evidence: RankedEvidence) -> Floats:
+    def at(self, evidence: Any) -> Floats:
         """The weights for these lists: (K,), or (Q, K) where they depend on the documents."""
         return self.weights(evidence.ranked.depth)
 
-    def undefined(self, evidence: RankedEvidence) -> dict[str, Bools]:
+    def undefined(self, evidence: Any) -> dict[str, Bools]:
         """The lists that get no attention, by reason."""
         return {}
 

@@ -128,7 +128,7 @@ def test_what_is_found_as_json_lines(evenrank: Evenrank) -> None:
     text = evenrank("measures", "viewpoint", "--format", "jsonl").out
     records = [json.loads(line) for line in text.splitlines()]
     assert [record["name"] for record in records] == found(evenrank("measures", "viewpoint"))
-    assert records[0]["answers"] == list(all_measures()["DUO"].answers)
+    assert "opinion" in records[0]["answers"][0]
 
 
 class Terminal(io.StringIO):

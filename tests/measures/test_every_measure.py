@@ -134,9 +134,8 @@ def test_every_parameter_is_varied() -> None:
         assert declared == varied, name
 
 
-def test_every_measure_has_questions_of_its_own_and_says_what_its_ends_mean() -> None:
+def test_every_measure_says_what_its_ends_mean() -> None:
     for name, cls in all_measures().items():
-        assert cls.__dict__.get("answers"), name  # not those of the measure that it is derived from
         assert any(end in cls.summary() for end in ("0", "1", "infinity")), name
 
 

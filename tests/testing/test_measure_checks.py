@@ -66,7 +66,6 @@ def test_a_missing_declaration_is_caught(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("attribute", "value", "complaint"),
     [
-        ("answers", (), "declares no answers"),
         ("__doc__", "How early the first relevant document comes.", "the ends of its range"),
     ],
 )

@@ -9,9 +9,18 @@ from evenrank.errors import ParameterError
 from evenrank.inputs.coerce import background_option, needs_background, own_background
 from evenrank.inputs.inputs import Inputs
 from evenrank.measures import parse_measure
-from evenrank.measures.choosing import GROUPS, INTENTS, JUDGEMENTS, POLARITY, WORDS, default_choices
 
 DEPTH = 10
+JUDGEMENTS, INTENTS, GROUPS, WORDS, POLARITY = (
+    "judgements", "judgements by intent", "groups", "word counts", "polarity"
+)  # fmt: skip
+DEFAULTS = {  # the stars in docs/choosing.md
+    JUDGEMENTS: ("nDCG",),
+    INTENTS: ("alpha_nDCG",),
+    GROUPS: ("GF",),
+    WORDS: ("NFaiRR", "TExFAIR"),
+    POLARITY: ("DUO",),
+}
 
 
 class DefaultMeasure(NamedTuple):
@@ -61,8 +70,8 @@ def _allowed_measures(inputs: Inputs, depth: int) -> list[DefaultMeasure]:
     for membership in inputs.groups:
         name = membership.attribute.name
         found += [
-            DefaultMeasure(f"{choice.measure}(attr={name!r})@{depth}", f"{GROUPS} {name!r}", True)
-            for choice in default_choices(GROUPS)
+            DefaultMeasure(f"{measure}(attr={name!r})@{depth}", f"{GROUPS} {name!r}", True)
+            for measure in DEFAULTS[GROUPS]
         ]
     if inputs.words is not None:
         found += _chosen(WORDS, depth, fairness=True)
@@ -78,10 +87,7 @@ def _allowed_measures(inputs: Inputs, depth: int) -> list[DefaultMeasure]:
 
 def _chosen(evidence: str, depth: int, *, fairness: bool) -> list[DefaultMeasure]:
     """The stars of the page on choosing a measure."""
-    return [
-        DefaultMeasure(f"{choice.measure}@{depth}", evidence, fairness)
-        for choice in default_choices(evidence)
-    ]
+    return [DefaultMeasure(f"{measure}@{depth}", evidence, fairness) for measure in DEFAULTS[evidence]]
 
 
 def describe_choice(chosen: Sequence[DefaultMeasure], left_out: str = "") -> str:

@@ -106,16 +106,12 @@ class AWRF(AttentionShareMeasure):
     equally to all where it has neither. ``fairness=True`` (JSD only) is 1 - JSD, the form of the TREC Fair
     Ranking tracks.
 
-    When to use: to compare the attention of each group with a target; prefer GF where every beginning of
-    the list should be fair, and UnderExposure where only what groups lack counts.
+    When to use: to see whether every group, such as sellers or sources, gets its fair share of attention;
+    prefer GF where every beginning of the list should be fair, and UnderExposure where only what groups lack
+    counts.
     """
 
     in_words = "attention away from target"
-    answers = (
-        "does every group get its fair share of attention",
-        "attention of groups compared with a target",
-        "TREC Fair Ranking track",
-    )
     formula = "distance(sum_r v_r a(d_r) / sum_r v_r, J), a_g(d) = c_g(d) / c(d), or membership"
     reference = (
         "Sapiezynski et al. 2019, WWW companion; "
@@ -163,11 +159,6 @@ class UnderExposure(AttentionShareMeasure):
     """
 
     in_words = "attention that groups lack"
-    answers = (
-        "how much attention do groups lack of their fair share",
-        "are small sellers, brands or sources seen too little",
-        "under-exposure",
-    )
     formula = "sum_g max(0, q_g - p_g), p_g = sum_r v_r a_g(d_r) / sum_r v_r sum_h a_h(d_r)"
     reference = "Raj and Ekstrand 2022, Measuring fairness in ranked results, SIGIR"
     direction = Direction.LOWER

@@ -128,15 +128,14 @@ class Measure(Term, metaclass=MeasureClass):
     """A pure function of evidence aligned to ranks. Subclass, declare, and write ``compute``.
 
     The class docstring is the measure's page. Its first paragraph says in plain words what is measured and
-    what the ends of the range mean; then come the symbols, and where it differs from its paper. ``answers``
-    names the questions that it answers, in the words of somebody who does not know its name.
+    what the ends of the range mean; then come the symbols, where it differs from its paper, and a paragraph
+    that says when to use it, in the words of somebody who does not know its name.
     ``needs`` names the arrays that ``compute`` reads (see ``evidence.align``).
     """
 
     kind: ClassVar[str] = "measure"
     family: ClassVar[str] = ""
     in_words: ClassVar[str] = ""  # a few words for readers who never read the paper, as "relevance" for nDCG
-    answers: ClassVar[tuple[str, ...]] = ()
     direction: ClassVar[Direction] = Direction.NONE
     reference: ClassVar[str] = ""
     formula: ClassVar[str] = ""
@@ -281,13 +280,21 @@ class Measure(Term, metaclass=MeasureClass):
         return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
 
     @classmethod
+    def use(cls) -> str:
+        """What it is for, as its docstring says under "When to use:", without its neighbours."""
+        words = " ".join(
+            (inspect.getdoc(cls) or "").partition("When to use: ")[2].partition(">>>")[0].split()
+        )
+        return words.partition("; ")[0].partition(". ")[0].rstrip(".")
+
+    @classmethod
     def describe(cls) -> dict[str, Any]:
         """The whole declaration as plain data, for the command line and the docs."""
         return {
             "name": cls.name,
             "family": cls.family,
             "summary": cls.summary(),
-            "answers": list(cls.answers),
+            "answers": [cls.use()],
             "formula": cls.formula,
             "direction": cls.direction.value,
             "aggregation": cls.aggregation,

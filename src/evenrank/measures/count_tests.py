@@ -76,10 +76,6 @@ class BinomialTest(CountTest):
     """
 
     in_words = "chance of such a list"
-    answers = (
-        "could chance explain the share of a group among the first results",
-        "significance of the number of documents of a group, compared with a target",
-    )
     formula = "sum of B(x; n, q_g) over all x with B(x; n, q_g) <= B(n_g; n, q_g)"
     reference = "Pitoura et al. 2022, Fairness in rankings and recommendations: an overview, VLDB Journal 31"
     undefined_when = reasons(EMPTY_LIST, NO_TARGET) | IN_PART
@@ -119,10 +115,6 @@ class HypergeometricTest(CountTest):
     """
 
     in_words = "chance of such an order"
-    answers = (
-        "do the first results favour a group over the rest of the list",
-        "could a random order explain the number of documents of a group",
-    )
     formula = "sum of H(x; N, K_g, k) over all x with H(x; N, K_g, k) <= H(n_g; N, K_g, k)"
     reference = "Fisher 1935, The design of experiments; Pitoura et al. 2022, VLDB Journal 31"
     undefined_when = reasons(EMPTY_LIST) | IN_PART
@@ -266,10 +258,6 @@ class FA_IR_Test(PrefixShareMeasure):
     """
 
     in_words = "passes the FA*IR test"
-    answers = (
-        "is this list fair by the test of FA*IR, ranked group fairness",
-        "does every prefix have enough protected documents",
-    )
     formula = "1 if n(i) >= m(i) for all i <= min(k, n), else 0; m(i) = min{m: F(m; i, p) > alpha}"
     reference = "Zehlike et al. 2017, FA*IR: a fair top-k ranking algorithm, CIKM, Definitions 2-4"
     direction = Direction.HIGHER

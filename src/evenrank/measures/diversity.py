@@ -132,16 +132,11 @@ class alpha_nDCG(CoverageMeasure):
     The name stands for normalised discounted cumulative gain with a penalty alpha for redundancy. The ideal
     is greedy; it can fall short of the true ideal, so values just above 1 are possible.
 
-    When to use: to see whether different meanings are served early; prefer I_rec where the order does not
-    matter, and D_nDCG where meanings differ in how likely they are.
+    When to use: to see whether different meanings are served early, without redundant results; prefer I_rec
+    where the order does not matter, and D_nDCG where meanings differ in how likely they are.
     """
 
     in_words = "diversity without repeats"
-    answers = (
-        "diversity and novelty of the results",
-        "are the results redundant",
-        "does the list cover the subtopics of a query early",
-    )
     formula = "sum_k G_k / log2(1 + k) over that of the ideal; G_k = sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = "Clarke et al. 2008, Novelty and diversity in information retrieval evaluation, SIGIR"
     bounds = (0.0, np.inf)
@@ -170,10 +165,6 @@ class ERR_IA(CoverageMeasure):
     """
 
     in_words = "soon satisfied, all intents"
-    answers = (
-        "diversity of the results for a reader who stops early",
-        "subtopics of a query, the first satisfying document",
-    )
     formula = "sum_k G_k / k over N sum_k (1 - alpha)**(k-1) / k; G as in alpha_nDCG, N intents served at all"
     reference = (
         "Chapelle et al. 2009, CIKM; Clarke et al. 2011, A comparative analysis of cascade measures, WSDM"
@@ -217,7 +208,6 @@ class NRBP(CoverageMeasure):
     """
 
     in_words = "diversity"
-    answers = ("diversity and novelty for a patient or impatient reader",)
     formula = "(1 - (1 - alpha) beta) / N sum_k beta**(k-1) sum_i J(d_k, i) (1 - alpha)**r_{i,k-1}"
     reference = (
         "Clarke, Kolla and Vechtomova 2009, An effectiveness measure for ambiguous and underspecified "
@@ -245,7 +235,6 @@ class I_rec(CoverageMeasure):
     """
 
     in_words = "intents covered"
-    answers = ("how many subtopics or aspects of the query are covered", "coverage of intents")
     formula = "#{i: some d_r, r <= k, is relevant to i} / #{intents of the query}"
     reference = (
         "Sakai and Song 2011, Evaluating diversified search results using per-intent graded relevance, SIGIR"
@@ -269,7 +258,6 @@ class D_nDCG(DiversityMeasure):
     """
 
     in_words = "relevance over intents"
-    answers = ("graded relevance over several intents of a query", "diversity with likely intents first")
     formula = "nDCG with gain(d) = sum_i Pr(i|q) (2**g_i(d) - 1)"
     reference = "Sakai and Song 2011, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022)"
 
@@ -302,7 +290,6 @@ class Dsharp_nDCG(DiversityMeasure):
     """
 
     in_words = "intents and relevance"
-    answers = ("diversity and relevance in one number", "coverage of subtopics together with a good order")
     formula = "gamma I_rec@k + (1 - gamma) D_nDCG@k"
     reference = "Sakai and Song 2011, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022)"
 

@@ -37,16 +37,11 @@ class DUO(IndexicalMeasure):
     one column an axis and the one that is largest (farthest from 0), over the axes that are defined.
     With ``min_grade`` the list closes up to the documents of that grade before it is cut.
 
-    When to use: for the order of two opinions whatever their numbers; prefer AWRF where the shares of
-    attention matter.
+    When to use: to see whether one viewpoint, opinion or political side stands before the other, whatever
+    their numbers; prefer AWRF where the shares of attention matter.
     """
 
     in_words = "one side first"
-    answers = (
-        "is one viewpoint shown before the other",
-        "are opinions, stances or political sides mixed from the top",
-        "viewpoint diversity, filter bubble, polarisation",
-    )
     formula = "(max D - D) / (max D - min D) over orders, D = sum_{k = s, 2s, .. <= n, k >= 2} u_k / log2 k"
     reference = "Ziems et al. 2024, Measuring and addressing indexical bias in information retrieval, Eq. 1-6"
     undefined_when: ClassVar[dict[str, str]] = {

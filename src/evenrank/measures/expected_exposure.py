@@ -142,16 +142,11 @@ class EE_L(ExpectedExposureMeasure):
     that list holds every document that a ranking or a judgement names. With ``attr`` both are summed over the
     documents of a group.
 
-    When to use: for systems that give several rankings of a query, with judgements; prefer AWRF for
-    groups in one ranking.
+    When to use: for exposure in proportion to relevance in systems that give several rankings of a query,
+    with judgements; prefer AWRF for groups in one ranking.
     """
 
     in_words = "exposure away from merit"
-    answers = (
-        "do equally relevant documents get equal exposure",
-        "merit-based exposure of providers",
-        "exposure in proportion to relevance",
-    )
     formula = "sum (e - e*)**2"
     reference = REFERENCE
     direction = Direction.LOWER
@@ -168,16 +163,11 @@ class EE_D(ExpectedExposureMeasure):
 
     The name stands for expected exposure disparity. e is that of EE_L.
 
-    When to use: to see how concentrated exposure is; read it beside EE_R, and prefer EE_L where one
-    number is wanted.
+    When to use: to see how concentrated exposure is, as on popular documents; read it beside EE_R, and prefer
+    EE_L where one number is wanted.
     """
 
     in_words = "inequality of exposure"
-    answers = (
-        "do few documents or providers get most of the exposure",
-        "concentration and inequality of exposure",
-        "popularity",
-    )
     formula = "sum e**2"
     reference = REFERENCE
     direction = Direction.LOWER
@@ -199,7 +189,6 @@ class EE_R(ExpectedExposureMeasure):
     """
 
     in_words = "exposure near merit"
-    answers = ("does exposure follow relevance", "relevance part of expected exposure")
     formula = "sum e e*"
     reference = REFERENCE
     direction = Direction.HIGHER
@@ -229,10 +218,6 @@ class Amortised(GroupMeasure):
     """
 
     in_words = "long-run exposure error"
-    answers = (
-        "do groups get what they deserve over many queries, in the long run",
-        "amortised fairness: attention compared with relevance over all queries",
-    )
     formula = "sum_g |sum_q a_gq - sum_q r_gq|, a_gq attention of g in q, r_gq its relevance, each of sum 1"
     reference = "Biega, Gummadi and Weikum 2018, Equity of attention, SIGIR, Eq. 4"
     direction = Direction.LOWER

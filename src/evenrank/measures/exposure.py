@@ -85,10 +85,6 @@ class RBDF(WordExposureMeasure):
     """
 
     in_words = "lean of the words"
-    answers = (
-        "how often do documents mention any group at all",
-        "how much of the list is about gender or another group",
-    )
     formula = "sum_{r<=k} v_r [c(d_r) > 0] / sum_{r<=k} v_r"
     reference = "Abolghasemi et al. 2024, Measuring bias in a ranked list, ECIR, Eq. 11"
 
@@ -110,10 +106,6 @@ class TED(WordExposureMeasure):
     """
 
     in_words = "words away from target"
-    answers: ClassVar[tuple[str, ...]] = (
-        "is one gender mentioned more than the other in a ranked list",
-        "distance of the groups' words from a target",
-    )
     formula = "sum_g |p(g) - J_g| RBDF, p(g) = sum_r (c_g(d_r)/len(d_r)) v_r, over all groups"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9-12"
     direction = Direction.LOWER
@@ -153,16 +145,11 @@ class TExFAIR(TED):
     own. ``rbdf=False`` leaves out proportionality; ``normalized=True`` divides by the largest divergence, so
     that 1 is fair for all targets.
 
-    When to use: for the balance of group words over the whole list; prefer NFaiRR where every document
-    should be neutral, and AWRF with labelled documents.
+    When to use: to see whether women and men, or other groups, are mentioned equally in the list as a whole;
+    prefer NFaiRR where every document should be neutral, and AWRF with labelled documents.
     """
 
     in_words = "even exposure by words"
-    answers: ClassVar[tuple[str, ...]] = (
-        "is each gender mentioned equally in a ranked list as a whole",
-        "gender bias of a ranked list by the words of its documents",
-        "documents about women balance documents about men",
-    )
     formula = "max(TED) - TED, max(TED) = 2 (1 - min_g J_g)"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 13"
     direction = Direction.HIGHER
@@ -184,16 +171,11 @@ class GroupExposure(WordExposureMeasure):
 
     The paper calls it group representation.
 
-    When to use: to see the exposure of each group's words; prefer TExFAIR for one number, and GroupShare
-    for labelled documents.
+    When to use: to see which gender, or other group, the documents mention more; prefer TExFAIR for one
+    number, and GroupShare for labelled documents.
     """
 
     in_words = "exposure by words"
-    answers = (
-        "which gender do the documents mention more",
-        "share of mentions that each group gets",
-        "which group leads, by words",
-    )
     formula = "p(g) = sum_r (c_g(d_r)/len(d_r)) v_r / sum over the groups; one column for each group"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 9"
     undefined_when = UNDEFINED_SHARE
@@ -211,12 +193,11 @@ class TermExposure(WordExposureMeasure):
 
     It needs counts by term (``evenrank scan --terms``).
 
-    When to use: to see which words make the exposure of a group; prefer GroupExposure for the groups and
+    When to use: to see which words cause the bias towards a group; prefer GroupExposure for the groups and
     TExFAIR for one number.
     """
 
     in_words = "exposure of each word"
-    answers = ("which words cause the bias", "which gender words carry the exposure", "terms of the lexicon")
     formula = "TE(t) = sum_{r<=k} (tf(t, d_r) / len(d_r)) v_r"
     reference = "Abolghasemi et al. 2024, ECIR, Eq. 8"
     bounds = (0.0, np.inf)

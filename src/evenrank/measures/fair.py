@@ -96,11 +96,6 @@ class FAIR(PrefixShareMeasure):
     """
 
     in_words = "relevant and fair"
-    answers = (
-        "relevance and fairness in one number",
-        "relevance discounted by unfairness to groups",
-        "trade-off between fairness and relevance",
-    )
     formula = (
         "1/M sum_{i<=k} IRM_i / (KL(D_i || D*) + 1), M the same sum of an ideal list without the divisor"
     )

@@ -49,16 +49,11 @@ class GFR(Measure):
     Without judgements there is no relevance, and attention falls as in RBP. Several attributes are so looked
     at one by one and averaged; ``attrs='gender*country'`` looks at combined values instead.
 
-    When to use: to have relevance and GF for several attributes in one number; prefer them one by one
+    When to use: to have relevance and fairness to several attributes in one number; prefer them one by one
     where they should be told apart, and FAIR where unfair ranks should cost relevance.
     """
 
     in_words = "relevant and fair"
-    answers = (
-        "relevance and fairness in one number",
-        "fairness to several attributes at once, such as gender and country",
-        "overall score of sellers, ratings and relevance",
-    )
     family = "groups"
     formula = "w_0 relevance + sum_m w_m GF(attr=m), weights sum to 1"
     reference = "Sakai, Kim and Kang 2022 (gfr-2022), Eqs. 10-11"

@@ -30,16 +30,11 @@ class Gini(GroupMeasure):
     only depend on the length of the list. ``by='groups'`` is a value for each query, over the exposure of
     the groups.
 
-    When to use: to see how unequally documents or groups are exposed, without a target; prefer AWRF where
-    there is one, and EE_D for several rankings of a query.
+    When to use: to see the inequality of exposure, whether few documents, items or groups get most of it,
+    without a target; prefer AWRF where there is one, and EE_D for several rankings of a query.
     """
 
     in_words = "inequality of exposure"
-    answers = (
-        "do few documents or items get most of the exposure, over all queries",
-        "inequality or concentration of recommendations",
-        "Gini coefficient of items",
-    )
     formula = "sum_ij |e_i - e_j| / (2 n sum_i e_i)"
     reference = "Gini 1912; LensKit, ExposureGini; Fleder and Hosanagar 2009, Management Science 55(5)"
     direction = Direction.LOWER

@@ -71,10 +71,6 @@ class ECE(AttentionMeasure):
     """
 
     in_words = "attention in total"
-    answers = (
-        "how much attention or exposure does each group get",
-        "exposure of each seller, brand or source",
-    )
     formula = "ECE_g = sum_{i<=k} G_i(g) p (1 - p)**(i - 1)"
     reference = (
         "Sapiezynski, Zeng and Robertson 2019, WWW companion; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 4"
@@ -97,10 +93,6 @@ class MA(AttentionMeasure):
     """
 
     in_words = "attention of one document"
-    answers = (
-        "average attention of a document of each group",
-        "do documents of one seller stand higher on average",
-    )
     formula = "MA_g = sum_i G_i(g) 100 p (1 - p)**(i - 1) / sum_i G_i(g)"
     reference = (
         "Ghosh, Dutt and Wilson 2021, When fair ranking meets uncertain inference, SIGIR; "
@@ -123,16 +115,11 @@ class ABR(AttentionMeasure):
 
     The name stands for attention bias ratio.
 
-    When to use: to compare the mean attention of a document between groups, as one ratio; prefer AWRF where
-    groups have a target, and EXPU where relevance should earn attention.
+    When to use: to see whether one group is ranked lower, by the mean attention of its documents, as one
+    ratio; prefer AWRF where groups have a target, and EXPU where relevance should earn attention.
     """
 
     in_words = "equal attention of groups"
-    answers = (
-        "is one group ranked lower than the others",
-        "worst group compared with the best",
-        "equal attention for all groups",
-    )
     formula = "min_g MA_g / max_g MA_g"
     reference = "Ghosh, Dutt and Wilson 2021, SIGIR; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 3"
     direction = Direction.HIGHER
@@ -184,16 +171,12 @@ class EXP(ExposureRatio):
     that has the least, divided by that of the group that has the most. 1 means that all groups get the same;
     values close to 0 mean that one group gets hardly any.
 
-    When to use: to compare the exposure of a document between groups, without judgements; prefer EXPU or
-    EXPRU where groups differ in relevance, ABR for a reader who stops with a fixed probability, and AWRF
-    where there is a target.
+    When to use: to see whether one group is ranked lower, by the exposure of its documents, without
+    judgements; prefer EXPU or EXPRU where groups differ in relevance, ABR for a reader who stops with a fixed
+    probability, and AWRF where there is a target.
     """
 
     in_words = "equal exposure of groups"
-    answers = (
-        "is one group ranked lower than the others, by the discount of DCG",
-        "ratio of exposure between the worst and the best group",
-    )
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i / sum_i G_i(g)"
     reference = REFERENCE.format("EXP")
 
@@ -210,10 +193,6 @@ class EXPU(ExposureRatio):
     """
 
     in_words = "exposure by usefulness"
-    answers = (
-        "exposure of groups in proportion to their relevance",
-        "disparate treatment of groups",
-    )
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i / sum_i G_i(g) grade_i"
     reference = REFERENCE.format("EXPU")
     undefined_when = OF_RELEVANCE
@@ -234,10 +213,6 @@ class EXPRU(ExposureRatio):
     """
 
     in_words = "equal relevance by group"
-    answers = (
-        "are the relevant documents of all groups seen equally",
-        "disparate impact: clicks of groups in proportion to their relevance",
-    )
     formula = "min_g x_g / max_g x_g, x_g = sum_i G_i(g) v_i grade_i / sum_i G_i(g) grade_i"
     reference = REFERENCE.format("EXPRU")
     undefined_when = OF_RELEVANCE

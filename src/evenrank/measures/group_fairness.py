@@ -108,16 +108,11 @@ class GF(PrefixMeasure):
     or those of two values. MAX is the largest difference of any one value (Pitoura et al. 2022): the
     worst-off value decides. There is no ideal to divide by: a reader who never stops adds nothing.
 
-    When to use: where every part of the list that a reader may see should match the target, also for
-    ordinal groups; prefer AWRF for attention as a whole and GFR to add relevance.
+    When to use: for fairness to groups, such as sellers, brands or ordered ratings, in every part of the list
+    that a reader may see; prefer AWRF for attention as a whole and GFR to add relevance.
     """
 
     in_words = "groups near the target"
-    answers = (
-        "is the list fair to groups with respect to a target",
-        "ordered groups, such as ratings or levels of popularity",
-        "fairness to sellers, brands or sources",
-    )
     formula = "sum_{i<=k} decay_i (1 - div(p_i, target)), p_i = mean membership of ranks 1..i"
     reference = "Sakai, Kim and Kang 2022 (gfr-2022), Eqs. 7-9"
     direction = Direction.HIGHER
@@ -143,10 +138,6 @@ class dGF(PrefixMeasure):
     """
 
     in_words = "lean of the groups"
-    answers = (
-        "which of two groups leads",
-        "which side, stance or viewpoint leads, with documents labelled by group",
-    )
     formula = "GF(target all a_1) - GF(target all a_2)"
     reference = "Sakai, Kim and Kang 2022 (gfr-2022), Section 4.1"
     direction = Direction.SIGNED

@@ -34,17 +34,11 @@ class GroupShare(GroupMeasure):
     in the verdicts of an audit. ``of='target'`` is the share that each group should have, to show beside it.
     The mean uses the weights of queries, where they have some.
 
-    When to use: to see the plain shares of the first documents; prefer AWRF or GF for one number that
-    weighs ranks.
+    When to use: to see the share of the first page that each group gets, as of small sellers, brands, sources
+    or genders; prefer AWRF or GF for one number that weighs ranks.
     """
 
     in_words = "share of the group"
-    answers = (
-        "share of the first page that a group gets",
-        "how many of the top results come from each seller, brand or source",
-        "percentage of results by gender, country or another group",
-        "are small sellers, new brands or independent publishers seen at all",
-    )
     formula = "p(g) = sum_{i<=k} v_i G_i(g) / sum_{i<=k} v_i sum_h G_i(h), v_i = 1 or attention"
     reference = "Sakai, Kim and Kang 2022, arXiv 2204.00280, Figure 8"
     direction = Direction.NONE

@@ -100,10 +100,6 @@ class FaiRR(NeutralityMeasure):
     """
 
     in_words = "neutral documents"
-    answers = (
-        "do documents mention one gender more, not normalised",
-        "neutrality of the documents at the top",
-    )
     formula = (
         "sum_{i<=k} w(d_i) / log2(1 + i), w(d) = 1 - sum_g |c_g/c - J_g| / (2 (1 - min_g J_g)), 1 if c <= tau"
     )
@@ -129,16 +125,12 @@ class NFaiRR(NeutralityMeasure):
     whole collection; values with different backgrounds do not compare. A list shorter than k scores lower.
     Documents outside the background can push a value above 1; a note then says so.
 
-    When to use: for neutrality by group words, compared with what the candidates allow; prefer TExFAIR
-    where groups should be balanced over the list and not in each document.
+    When to use: to see whether documents mention one gender, or another group, more than others, compared
+    with what the candidates allow; prefer TExFAIR where groups should be balanced over the list and not in
+    each document.
     """
 
     in_words = "neutral documents"
-    answers = (
-        "do documents mention one gender more",
-        "gender bias of search results by the words of the documents",
-        "neutral documents at the top, compared with what is possible",
-    )
     formula = "FaiRR@k / IFaiRR@k, IFaiRR = FaiRR@k of the background sorted by neutrality"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, Societal biases in retrieved contents, SIGIR, Eq. 4"
     bounds = (0.0, np.inf)
@@ -180,10 +172,6 @@ class SetFaiRR(NeutralityMeasure):
     """
 
     in_words = "neutral background"
-    answers: ClassVar[tuple[str, ...]] = (
-        "gender bias of the collection itself, not of the ranker",
-        "baseline of a random order",
-    )
     formula = "mean_{d in D} w(d) sum_{i <= min(k, |D|)} 1 / log2(1 + i)"
     reference = (
         "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eqs. 6-8 (the line after them has a spare factor t)"
@@ -224,10 +212,6 @@ class NSetFaiRR(SetFaiRR):
     """
 
     in_words = "neutral background"
-    answers: ClassVar[tuple[str, ...]] = (
-        "gender bias of the collection itself, compared with what is possible",
-        "is the bias from the ranker or from the documents",
-    )
     formula = "SetFaiRR@k / IFaiRR@k"
     reference = "Rekabsaz, Kopeinik and Schedl 2021, SIGIR, Eq. 9"
     bounds = (0.0, 1.0)

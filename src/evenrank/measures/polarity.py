@@ -39,16 +39,11 @@ class OB(LeaningMeasure):
 
     The name stands for output bias.
 
-    When to use: for the plain leaning to one of two groups over cut-offs; prefer DUO for the order alone
-    and AWRF for more groups.
+    When to use: for the political or other leaning of the results to one of two sides, over cut-offs; prefer
+    DUO for the order alone and AWRF for more groups.
     """
 
     in_words = "lean of the groups"
-    answers = (
-        "political bias of search results",
-        "which of two sides, stances or viewpoints do the results lean to",
-        "left or right leaning",
-    )
     formula = "1/k sum_{t<=k} 1/t sum_{i<=t} (G_i(a_1) - G_i(a_2)), over min(k, n) ranks"
     reference = "Kulshrestha et al. 2017, Quantifying search bias, CSCW"
 
@@ -67,15 +62,10 @@ class MeanPolarity(LeaningMeasure):
 
     With ``relevant=True`` only relevant documents count.
 
-    When to use: for the mean leaning by attention; prefer OB for an average over cut-offs and AWRF for a
-    target.
+    When to use: for the mean leaning of the results to one of two sides or stances, by attention; prefer OB
+    for an average over cut-offs and AWRF for a target.
     """
 
-    answers = (
-        "stance or ideological bias of search results",
-        "mean leaning of the results to one side or viewpoint",
-        "left or right leaning news",
-    )
     name = "Polarity"
     in_words = "lean of the groups"
     formula = "sum_{i<=k} v_i (G_i(a_1) - G_i(a_2)) / sum_{i<=k} v_i"

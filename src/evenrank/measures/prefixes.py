@@ -86,7 +86,6 @@ class KL(PrefixShareMeasure):
     """
 
     in_words = "groups away from target"
-    answers = ("difference between the groups shown and the target", "divergence from a target")
     formula = "KL(D_k || D*) = sum_g D_k(g) ln(D_k(g) / D*(g))"
     reference = "Gao, Ge and Shah 2021 (fair-2021), Eq. 8"
     direction = Direction.LOWER
@@ -114,10 +113,6 @@ class nDRKL(PrefixShareMeasure):
     """
 
     in_words = "groups near the target"
-    answers = (
-        "fairness alone, as FAIR sees it, without relevance",
-        "are groups represented as the target says, from the top",
-    )
     formula = "1/Z sum_{i<=k} 1 / (log2(1 + i) (KL(D_i || D*) + 1)), Z = sum_{i<=k} 1 / log2(1 + i)"
     reference = "Gao, Ge and Shah 2021 (fair-2021), Eq. 8"
     direction = Direction.HIGHER
@@ -170,7 +165,6 @@ class FeasibleDepth(FeasibilityMeasure):
     """
 
     in_words = "ranks before a group lacks"
-    answers = ("down to which rank is a quota or minimum kept", "length of the feasible part of a list")
     formula = "max{i <= k: n_g(j) >= floor(q_g j) for all j <= i and all g}"
     direction = Direction.HIGHER
 
@@ -187,11 +181,11 @@ class InfeasibleIndex(FeasibilityMeasure):
     A list is feasible where this is 0. FeasibleDepth says down to which rank a list is feasible, and
     InfeasibleCount counts every group that falls short.
 
-    When to use: to count the ranks at which a quota fails; prefer NDKL or GF for how far from the target.
+    When to use: to count the ranks at which a quota or minimum share is violated; prefer NDKL or GF for how
+    far from the target.
     """
 
     in_words = "ranks where a group lacks"
-    answers = ("is a quota or minimum kept at every rank", "violations of a minimum share")
     formula = "#{i <= k: n_g(i) < floor(q_g i) for some g}"
 
     def compute(self, evidence: RankedEvidence) -> Result:
@@ -218,12 +212,11 @@ class InfeasibleCount(FeasibilityMeasure):
     requires. 0 means that every group has enough at every rank; the largest value is the number of ranks
     times the number of groups.
 
-    When to use: to count failures by rank and group; prefer InfeasibleIndex to count ranks, and GF for
-    how far.
+    When to use: to count how often a quota is violated, by rank and group; prefer InfeasibleIndex to count
+    ranks, and GF for how far.
     """
 
     in_words = "lacks by rank and group"
-    answers = ("how often is a quota or minimum broken", "violations of a minimum share, for each group")
     formula = "#{(i, g), i <= k: n_g(i) < floor(q_g i)}"
 
     def explain(self, evidence: RankedEvidence) -> Floats:
@@ -244,11 +237,6 @@ class NDKL(GroupMeasure):
     """
 
     in_words = "groups away from target"
-    answers = (
-        "are the groups represented as the target says, from the top",
-        "candidates in a talent search",
-        "distance of groups from a target over the whole list",
-    )
     formula = "sum_i KL(p_i || q) / log2(1 + i), divided by sum_i 1 / log2(1 + i), i <= min(k, n)"
     reference = "Geyik, Ambler and Kenthapadi 2019, KDD; Sakai, Kim and Kang 2022 (gfr-2022), Eq. 1"
     direction = Direction.LOWER

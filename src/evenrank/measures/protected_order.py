@@ -108,11 +108,6 @@ class rND(ProtectedMeasure):
     """
 
     in_words = "mixing of the group"
-    answers = (
-        "is a protected group spread evenly over the list",
-        "does a protected group or a minority stand at the bottom",
-        "order of one viewpoint or group",
-    )
     formula = "sum_{k = s, 2s, .. <= n} |P_k - P_n| / log2(1 + k), scaled to its range over orders"
 
 
@@ -131,10 +126,6 @@ class rKL(ProtectedMeasure):
     """
 
     in_words = "mixing of the group"
-    answers = (
-        "is a protected group spread evenly over the list",
-        "does a viewpoint or group come too early or too late",
-    )
     formula = (
         "sum_{k = s, 2s, .. <= n} KL((P_k, 1 - P_k) || (P_n, 1 - P_n)) / log2(1 + k), scaled to its range"
     )
@@ -167,7 +158,6 @@ class rRD(ProtectedMeasure):
     """
 
     in_words = "mixing of the group"
-    answers = ("is a protected minority pushed down the list", "protected group falls short at the top")
     formula = (
         "sum_{k = s, 2s, .. <= n} |min(r_k, r_n) - r_n| / log2(1 + k), r = protected / unprotected, scaled"
     )

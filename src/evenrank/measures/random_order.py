@@ -31,16 +31,11 @@ class RandomOrder(Measure):
     The list to its full depth is the pool that is shuffled; backgrounds, ideals and targets stay as they
     are. For FaiRR over the background, ``SetFaiRR`` is the same in closed form.
 
-    When to use: to see what chance gives, beside the measure itself; prefer NFaiRR or DUO, which are
+    When to use: for the random baseline of any measure, what chance gives; prefer NFaiRR or DUO, which are
     normalised already.
     """
 
     in_words = "value of a random order"
-    answers = (
-        "what would chance give",
-        "random baseline for any measure",
-        "how much of the value comes from the order",
-    )
     family = "combined"
     formula = "E[measure@k] over uniformly random orders of the list, from `samples` draws"
     reference = (

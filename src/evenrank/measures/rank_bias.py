@@ -58,15 +58,11 @@ class RaB(RankBiasMeasure):
 
     The name stands for rank bias.
 
-    When to use: to repeat studies that use it; prefer ARaB over cut-offs, and TExFAIR, which compares
-    with a target.
+    When to use: to repeat studies that count the words of two genders by it; prefer ARaB over cut-offs, and
+    TExFAIR, which compares with a target.
     """
 
     in_words = "lean of the words"
-    answers = (
-        "do documents mention one gender more, with a sign",
-        "male or female words in the first documents",
-    )
     formula = "mean_{i<=k} (m_a(d_i) - m_b(d_i))"
     reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
 
@@ -89,10 +85,6 @@ class ARaB(RankBiasMeasure):
     """
 
     in_words = "lean of the words"
-    answers = (
-        "do documents mention one gender more at the top, with a sign",
-        "bias that neural rankers add",
-    )
     formula = "mean_{t<=k} RaB_t"
     reference = "Rekabsaz and Schedl 2020, Do neural ranking models intensify gender bias?, SIGIR"
 

@@ -31,16 +31,11 @@ class RBO(Measure):
     A cut-off cuts both lists first. Lists may differ in length. There are no ties: a run is one order,
     and equal scores stand by its own tie rule. With one empty list ext and min are 0 and res is 1.
 
-    When to use: to compare two lists of a query from the top; prefer a correlation only where both rank
-    the same documents, and nDCG for quality.
+    When to use: to see how similar two rankings of a query are, from the top; prefer a correlation only where
+    both rank the same documents, and nDCG for quality.
     """
 
     in_words = "overlap of two lists"
-    answers = (
-        "how similar are two rankings",
-        "did the list change after re-ranking or after swapping words",
-        "overlap of two runs",
-    )
     family = "pair"
     direction = Direction.NONE
     formula = (

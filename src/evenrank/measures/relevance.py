@@ -144,7 +144,6 @@ class nDCG(RelevanceMeasure):
     """
 
     in_words = "relevance"
-    answers = ("relevance of the results", "quality and utility of a ranking with graded judgements")
     formula = "sum_{i<=k} gain(g_i) / log2(1 + i), divided by the same sum over the ideal list"
     reference = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20(4)"
 
@@ -181,7 +180,6 @@ class P(BinaryMeasure):
     """
 
     in_words = "relevant among the first"
-    answers = ("how many of the top results are relevant",)
     formula = "#{i <= k: g_i >= rel} / k"
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
@@ -201,7 +199,6 @@ class R(BinaryMeasure):
     """
 
     in_words = "relevant documents found"
-    answers = ("how many of the relevant documents are found", "coverage of the relevant documents")
     formula = "#{i <= k: g_i >= rel} / #{judged d: g(d) >= rel}"
     reference = "van Rijsbergen 1979, Information Retrieval"
     needs_cutoff = True
@@ -221,7 +218,6 @@ class RR(BinaryMeasure):
     """
 
     in_words = "first relevant document"
-    answers = ("rank of the first relevant result or right answer",)
     formula = "1 / min{i <= k: g_i >= rel}"
     reference = "Kantor and Voorhees 2000, The TREC-5 confusion track, Information Retrieval 2"
 
@@ -244,7 +240,6 @@ class AP(BinaryMeasure):
     """
 
     in_words = "early relevant documents"
-    answers = ("relevance of the whole list", "precision and recall in one number")
     formula = "sum_{i<=k} [g_i >= rel] P@i / #{judged d: g(d) >= rel}"
     reference = "Harman 1992, Evaluation issues in information retrieval, IPM 28(4)"
 
@@ -268,7 +263,6 @@ class RBP(RelevanceMeasure):
     """
 
     in_words = "relevant documents met"
-    answers = ("relevance for a patient or impatient reader",)
     formula = "(1 - p) sum_{i<=k} gain_i p**(i - 1)"
     reference = (
         "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27(1)"
@@ -307,7 +301,6 @@ class ERR(RelevanceMeasure):
     """
 
     in_words = "soon satisfied"
-    answers = ("rank of the first satisfying result, with graded judgements",)
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) / i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = (
         "Chapelle, Metzler, Zhang and Grinspan 2009, Expected reciprocal rank for graded relevance, CIKM"
@@ -333,7 +326,6 @@ class iRBU(RelevanceMeasure):
     """
 
     in_words = "usefulness"
-    answers = ("utility of a list for a reader who stops early", "relevance part of GFR")
     formula = "sum_{i<=k} P_i prod_{j<i}(1 - P_j) phi**i, with P_i = (2**g_i - 1) / 2**g_max"
     reference = (
         "Sakai and Zeng 2019, Which diversity evaluation measures are 'good'?, SIGIR; "

@@ -14,7 +14,7 @@ from evenrank.measures.base import Measure
 MOST = 5  # measures that one search gives
 CLOSE = 0.4  # of the best score: what is below it has too little to do with the question
 
-NAME, ANSWERS, SUMMARY, FAMILY, TEXT = 6.0, 2.0, 1.0, 1.5, 0.3  # how much a word counts by where it is
+NAME, USE, SUMMARY, FAMILY, TEXT = 6.0, 2.0, 1.0, 1.5, 0.3  # how much a word counts by where it is
 SYNONYM, RELATED = 0.6, 0.25  # how much another word counts in the place of the one that was asked for
 
 _STOP_WORDS = """
@@ -110,12 +110,12 @@ class _Page:
         text = (inspect.getdoc(measure) or "").partition("\n\n")[2].partition(">>>")[0]
         text = text.partition("When to use:")[0]  # which names the neighbours and not this measure
         names = [measure.name, *(other for other, name in ALIASES["measure"].items() if name == measure.name)]
-        self.answers = [frozenset(stems(answer)) for answer in measure.answers]
+        self.use = frozenset(stems(measure.use()))
         places = (
             (TEXT, stems(text)),
             (SUMMARY, stems(measure.summary())),
             (FAMILY, stems(measure.family)),
-            (ANSWERS, stems(" ".join(measure.answers))),
+            (USE, list(self.use)),
             *((NAME / (1 + name.count("_")), stems(name)) for name in names),
         )
         self.weights: dict[str, float] = {}
@@ -124,16 +124,14 @@ class _Page:
                 self.weights[word] = max(self.weights.get(word, 0.0), weight)
 
     def score(self, asked: list[str], rarity: dict[str, float]) -> float:
-        """More where one answer has several of the words: they belong together."""
-        together = 0.0
-        for answer in self.answers:
-            shared = [rarity[word] for word in asked if word in answer]
-            together = max(together, ANSWERS * sum(shared) * len(shared) / max(len(asked), 1))
+        """More where its use has several of the words: they belong together."""
+        shared = [rarity[word] for word in asked if word in self.use]
+        together = USE * sum(shared) * len(shared) / max(len(asked), 1)
         return together + sum(rarity[word] * self._fit(word) for word in asked)
 
     def _fit(self, word: str) -> float:
         others = (
-            count * min(self.weights.get(other, 0.0), ANSWERS)  # a name is that of the word itself alone
+            count * min(self.weights.get(other, 0.0), USE)  # a name is that of the word itself alone
             for other, count in _accepted(word).items()
         )
         return max(self.weights.get(word, 0.0), *others)

@@ -39,15 +39,11 @@ class Skew(SkewMeasure):
     It is the logarithm of the share over the target. It is minus infinity for a group that is wanted and
     absent, and plus infinity for one that is there with a target of 0.
 
-    When to use: to see each group's advantage among the first k; prefer MinSkew and MaxSkew for two
-    numbers, and NDKL for one.
+    When to use: to see which groups are over- or under-represented among the first k; prefer MinSkew and
+    MaxSkew for two numbers, and NDKL for one.
     """
 
     in_words = "group against target"
-    answers = (
-        "which groups are over-represented or under-represented",
-        "each seller, gender or source compared with its target",
-    )
     formula = "Skew_g = ln(p_g / q_g), p the shares among the first k, q the target"
     reference = REFERENCE
     direction = Direction.SIGNED
@@ -90,12 +86,11 @@ class MinSkew(ExtremeSkew):
     beside it, and it is minus infinity where there are no others. ``over='extreme'`` is the least over
     queries, as in fair-2021: minus infinity as soon as one list lacks a wanted value.
 
-    When to use: to see the worst-off group; read it beside MaxSkew, and prefer NDKL for all groups and
-    ranks.
+    When to use: to see how under-represented the worst-off group is; read it beside MaxSkew, and prefer NDKL
+    for all groups and ranks.
     """
 
     in_words = "most under-represented group"
-    answers = ("is some group under-represented or absent", "worst-off group")
     formula = "min_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.HIGHER
@@ -118,12 +113,11 @@ class MaxSkew(ExtremeSkew):
     ``over='extreme'`` is the most over queries, as in fair-2021. (The values of its Table 4 are above what
     shares can give: counts were divided there, not proportions.)
 
-    When to use: to see the largest advantage of a group; read it beside MinSkew, and prefer NDKL for all
-    groups and ranks.
+    When to use: to see how over-represented the largest group is, whether one seller or source dominates;
+    read it beside MinSkew, and prefer NDKL for all groups and ranks.
     """
 
     in_words = "most over-represented group"
-    answers = ("is some group over-represented", "does one seller, brand or source dominate")
     formula = "max_g ln(p_g / q_g)"
     reference = f"{REFERENCE}; Gao, Ge and Shah 2021 (fair-2021)"
     direction = Direction.LOWER

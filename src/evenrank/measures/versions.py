@@ -82,10 +82,6 @@ class PairPreference(VersionMeasure):
     """
 
     in_words = "wins against other groups"
-    answers = (
-        "does a ranker prefer one version of the same document, such as a male or a female one",
-        "pairwise preference between counterfactual documents",
-    )
     formula = "(#{pairs: first version above} - #{pairs: second version above}) / #{pairs}"
     reference = REFERENCE
     direction = Direction.SIGNED
@@ -112,10 +108,6 @@ class VersionExposure(VersionMeasure):
     """
 
     in_words = "exposure by version"
-    answers = (
-        "exposure of one version of the same document compared with the other",
-        "listwise exposure ratio of counterfactual documents",
-    )
     formula = "ln(E_1 / E_2), E_a the sum of v_i over documents of version a whose other version is there"
     reference = REFERENCE
     direction = Direction.SIGNED

@@ -89,7 +89,6 @@ def _check_declaration(measure: Measure) -> None:
         _require(bool(getattr(kind, attribute)), measure, f"declares no {attribute}")
     _require(bool(kind.summary()), measure, "has no docstring")
     if REGISTRY["measure"].get(kind.name) is kind:  # a sum has no page that anybody could look for
-        _require(bool(kind.__dict__.get("answers")), measure, "declares no answers: the questions it is for")
         _require(
             not any(map(math.isfinite, measure.range())) or _names_ends(kind.summary()),
             measure,
