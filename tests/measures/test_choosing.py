@@ -67,7 +67,7 @@ def test_the_page_about_other_tools_names_what_there_is() -> None:
     named = [name for row in rows if len(row) == 6 for name in re.findall(r"`([^`]+)`", row[3])]
     assert len(named) > 30
     for name in named:
-        if not name.startswith(("--", "Scores.", "attr=")):
+        if not name.startswith(("--", "Scores.", "attr=", "queries=")):
             assert all(is_known(part.partition("(")[0].partition("@")[0]) for part in name.split(" * ")), name
 
 

@@ -121,9 +121,7 @@ class HypergeometricTest(CountTest):
     needs_cutoff = True
     looks_below_cutoff = True
 
-    @property
-    def depth(self) -> int | None:
-        return None
+    depth = None
 
     def prepared(self, evidence: RankedEvidence) -> RankedEvidence:
         known = evidence.ranked.known(self.source)

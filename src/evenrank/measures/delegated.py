@@ -63,46 +63,36 @@ class Delegated(Measure):
         return ir_measures.parse_measure(self.text)
 
     @property
-    def by_intent(self) -> bool:
-        return self.measure.NAME in BY_INTENT
+    def judged(self) -> tuple[str, str]:
+        """The block and the kind of the judgements that it takes."""
+        by_intent = self.measure.NAME in BY_INTENT
+        return ("judged_by_intent", "intents") if by_intent else ("judged", "relevance")
 
     @property
     def needs(self) -> frozenset[str]:
-        judged = "judged_by_intent" if self.by_intent else "judged"
-        return frozenset({"ranked.documents", f"{judged}.documents", f"{judged}.{self.evidence}"})
+        block, kind = self.judged
+        return frozenset({"ranked.documents", f"{block}.documents", f"{block}.{kind}"})
 
-    @property
-    def evidence(self) -> str:
-        return "intents" if self.by_intent else "relevance"
-
-    @property
-    def depth(self) -> int | None:
-        return None  # what lies below the cut-off may matter to it
+    depth = None  # what lies below the cut-off may matter to it
 
     def compute(self, evidence: RankedEvidence) -> Result:
         import ir_measures
 
-        measure = self.measure
+        measure, (block, kind) = self.measure, self.judged
         values = np.full(len(evidence), float(measure.DEFAULT))
-        grades = evidence.reference["judged_by_intent" if self.by_intent else "judged"].padded(self.evidence)
-        broken = grades[grades % 1 != 0]
-        if len(broken):
+        grades = evidence.reference[block].padded(kind)
+        broken, largest = grades[grades % 1 != 0], int(grades.max(initial=0))
+        if len(broken) or largest > GRADE_LIMIT:
+            wrong = f"{broken[0]:g} is none" if len(broken) else f"the largest of these is {largest:,}"
             raise DataError(
-                f"{self.text} is computed by ir_measures, which takes whole grades, and these judgements "
-                f"have {broken[0]:g}: read ratings in steps (read_ratings(FILE, step=0.5), --qrels "
+                f"{self.text} is computed by ir_measures, which takes whole grades up to {GRADE_LIMIT:,}, and "
+                f"{wrong}: read ratings in steps (read_ratings(FILE, step=0.5), --qrels "
                 "FILE:ratings:step=0.5), or choose one of the measures that 'evenrank measures' lists"
             )
-        largest = int(grades.max(initial=0))
-        if largest > GRADE_LIMIT:
-            raise DataError(
-                f"{self.text} is computed by ir_measures, which takes grades up to {GRADE_LIMIT:,}, and the "
-                f"largest of these judgements is {largest:,}: write smaller grades, or choose one of the "
-                "measures that 'evenrank measures' lists"
-            )
         qrels, run = evidence.ranked.remembered(
-            f"{self.evidence} of ir_measures",
+            f"{kind} of ir_measures",
             lambda: (
-                [ir_measures.Qrel(*row) for row in self._judgements(evidence)],
+                [ir_measures.Qrel(*row) for row in _judgements(evidence.reference[block], kind)],
                 [ir_measures.ScoredDoc(*row) for row in _scored(evidence)],
             ),
         )
@@ -115,10 +105,9 @@ class Delegated(Measure):
             ) from error
         except (ArithmeticError, ValueError, KeyError, IndexError, TypeError) as error:
             raise DataError(f"{self.text}: ir_measures fails on these judgements ({error!r})") from error
-        relevant = (grades > 0).reshape(len(evidence), -1).any(axis=1)
-        undefined = {NOT_JUDGED: ~evidence.query[f"{self.evidence}.judged"]}
+        undefined = {NOT_JUDGED: ~evidence.query[f"{kind}.judged"]}
         if measure.NAME not in DESCRIPTIVE:
-            undefined[NO_RELEVANT] = ~np.asarray(relevant)
+            undefined[NO_RELEVANT] = ~np.asarray((grades > 0).reshape(len(evidence), -1).any(axis=1))
         return Result(values, undefined)
 
     def aggregate(self, values: Floats) -> Floats:
@@ -126,23 +115,18 @@ class Delegated(Measure):
             return super().aggregate(values)
         return np.sum(values, axis=-1)  # type: ignore[no-any-return]
 
-    def _judgements(self, evidence: RankedEvidence) -> Iterator[tuple[str, str, int, str]]:
-        judged = evidence.reference["judged_by_intent" if self.by_intent else "judged"]
-        codes: Any = judged.gathered["documents"].columns[""]
-        grades: Any = judged.gathered[self.evidence].columns[""]
-        for query, rows in enumerate(_segments(judged)):
-            for row in rows:
-                document = str(int(codes[row]))
-                if isinstance(grades, Sparse):
-                    for entry in range(int(grades.offsets[row]), int(grades.offsets[row + 1])):
-                        yield str(query), document, int(grades.values[entry]), str(int(grades.places[entry]))
-                else:
-                    yield str(query), document, int(grades[row]), "0"
 
-
-def _segments(reference: Reference) -> Iterator[range]:
-    for start, count in zip(reference.starts.tolist(), reference.counts.tolist(), strict=True):
-        yield range(start, start + count)
+def _judgements(judged: Reference, kind: str) -> Iterator[tuple[str, str, int, str]]:
+    codes: Any = judged.gathered["documents"].columns[""]
+    grades: Any = judged.gathered[kind].columns[""]
+    for query, (start, count) in enumerate(zip(judged.starts.tolist(), judged.counts.tolist(), strict=True)):
+        for row in range(start, start + count):
+            document = str(int(codes[row]))
+            if not isinstance(grades, Sparse):
+                yield str(query), document, int(grades[row]), "0"
+                continue
+            for entry in range(int(grades.offsets[row]), int(grades.offsets[row + 1])):
+                yield str(query), document, int(grades.values[entry]), str(int(grades.places[entry]))
 
 
 def _scored(evidence: RankedEvidence) -> Iterator[tuple[str, str, float]]:

@@ -38,9 +38,7 @@ class WordExposureMeasure(Measure):
     direction: ClassVar[Direction] = Direction.NONE
     undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"})
+    needs = frozenset({"ranked.words"})
 
     def weights(self, evidence: RankedEvidence) -> Floats:
         """(K,): the attention of each rank."""

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.arrays import Bools, Floats, Int64s
+from evenrank.arrays import Bools, Floats
 from evenrank.data.attribute import Attribute
 from evenrank.data.combining import combined_attribute
 from evenrank.data.evidence_source import Evidence
@@ -151,16 +150,6 @@ class GroupMeasure(Measure):
         unknown = documents.mask() & ~documents.known(self.source)
         return np.where(unknown[:, :, None], self.even(evidence)[:, None, :], shares)
 
-    def labels(self, evidence: RankedEvidence) -> npt.NDArray[np.int16] | None:
-        """(Q, K): the value of the document at each rank, -1 in the padding; None unless all have one."""
-        ranked = evidence.ranked
-
-        def compute() -> npt.NDArray[np.int16] | None:
-            labels = ranked.labels(self.source)
-            return labels if labels is not None and ((labels >= 0) == ranked.mask).all() else None
-
-        return ranked.remembered(f"{self.source} labels of all", compute)
-
     def even(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the shares of a document that is equally of all values of its query."""
         exists = evidence.query[f"{self.source}.exists"].astype(float)
@@ -179,14 +168,7 @@ class GroupMeasure(Measure):
     def prefix_shares(self, evidence: RankedEvidence) -> Floats:
         """(Q, K, L): the distribution over values of the first k documents, for every k."""
         name = f"{self.source} prefix shares, missing {self.missing}"
-        return evidence.ranked.shared(name, lambda: self._prefix_shares(evidence))
-
-    def _prefix_shares(self, evidence: RankedEvidence) -> Floats:
-        labels = self.labels(evidence)
-        if labels is None:
-            return prefix_shares(self.membership(evidence))
-        values = evidence.query[f"{self.source}.target"].shape[1]
-        return prefix_shares_of_labels(labels, evidence.ranked.lengths, values)
+        return evidence.ranked.shared(name, lambda: prefix_shares(self.membership(evidence)))
 
     def target_shares(self, evidence: RankedEvidence) -> Floats:
         """(Q, L): the share that each value should have; 0 for all where there is no target."""
@@ -232,13 +214,3 @@ def prefix_shares(membership: Floats) -> Floats:
     mass = np.cumsum(membership, axis=1)
     total = over_values(mass)[:, :, None]
     return mass / total if (total > 0).all() else divide(mass, total)
-
-
-def prefix_shares_of_labels(labels: npt.NDArray[np.int16], lengths: Int64s, values: int) -> Floats:
-    """The same where every document has one value: labels (Q, K), -1 below the list."""
-    counts = np.empty((*labels.shape, values))  # (Q, K, L)
-    for value in range(values):
-        np.cumsum(labels == value, axis=1, out=counts[:, :, value])
-    ranks = np.arange(1, labels.shape[1] + 1)
-    counts /= np.clip(ranks, 1, np.maximum(lengths, 1)[:, None])[:, :, None]  # documents so far
-    return counts

@@ -107,9 +107,7 @@ class FaiRR(NeutralityMeasure):
     bounds = (0.0, np.inf)
     undefined_when = reasons(EMPTY_LIST)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"})
+    needs = frozenset({"ranked.words"})
 
     def explain(self, evidence: RankedEvidence) -> Floats:
         return self.discounted_neutrality(evidence)
@@ -136,9 +134,7 @@ class NFaiRR(NeutralityMeasure):
     bounds = (0.0, np.inf)
     undefined_when = reasons(EMPTY_LIST) | NO_BACKGROUND | NO_IDEAL
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words", "background.words"})
+    needs = frozenset({"ranked.words", "background.words"})
 
     def compute(self, evidence: RankedEvidence) -> Result:
         result = super().compute(evidence)
@@ -180,9 +176,7 @@ class SetFaiRR(NeutralityMeasure):
     needs_cutoff = True
     undefined_when: ClassVar[Mapping[str, str]] = NO_BACKGROUND
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"background.words"})
+    needs = frozenset({"background.words"})
 
     @property
     def depth(self) -> int | None:

@@ -64,9 +64,7 @@ class RandomOrder(Measure):
     def needs(self) -> frozenset[str]:
         return self.measure.needs
 
-    @property
-    def depth(self) -> int | None:
-        return None
+    depth = None
 
     def parts(self) -> Iterator[Measure]:
         yield from self.measure.parts()

@@ -29,9 +29,7 @@ class RankBiasMeasure(Measure):
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     undefined_when: ClassVar[Mapping[str, str]] = reasons(EMPTY_LIST)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"})
+    needs = frozenset({"ranked.words"})
 
     def range(self) -> tuple[float, float]:
         return (-1.0, 1.0) if self.form == "bool" else self.bounds

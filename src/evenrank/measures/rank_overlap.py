@@ -53,9 +53,7 @@ class RBO(Measure):
         "ext", choice("ext", "min", "res"), "extrapolated, the lower bound, or the residual above it"
     )
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.documents", "against.documents"})
+    needs = frozenset({"ranked.documents", "against.documents"})
 
     def compute(self, evidence: RankedEvidence) -> Result:
         if evidence.against is None:

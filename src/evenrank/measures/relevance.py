@@ -41,9 +41,7 @@ class RelevanceMeasure(Measure):
     def drops_unjudged(self) -> bool:
         return False
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.relevance", "judged.relevance"})
+    needs = frozenset({"ranked.relevance", "judged.relevance"})
 
     @property
     def depth(self) -> int | None:

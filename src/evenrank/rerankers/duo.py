@@ -30,9 +30,7 @@ class OpinionOrder(Reranker):
         "error", choice("error", "behind"), "documents without polarity: an error, or behind the others"
     )
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.polarity"})
+    needs = frozenset({"ranked.polarity"})
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         ranked = evidence.ranked

@@ -141,9 +141,7 @@ class PolarityMMR(MarginalReranker):
 
     axis: int = parameter(1, integer(1), "which axis of polarity")
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.polarity"})
+    needs = frozenset({"ranked.polarity"})
 
     def likeness(self, evidence: RankedEvidence) -> tuple[Bools, Alike]:
         ranked = evidence.ranked

@@ -31,9 +31,7 @@ class Neutral(Reranker):
         "documents without counts: an error, without group words, or last of their band",
     )
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words"})
+    needs = frozenset({"ranked.words"})
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         mask = evidence.ranked.mask  # (Q, K)

@@ -29,9 +29,7 @@ class Oracle(Reranker):
     def adds(self) -> bool:  # type: ignore[override]
         return self.insert
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.relevance"})
+    needs = frozenset({"ranked.relevance"})
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         grades = np.maximum(evidence.ranked["relevance"], 0)  # (Q, K)

@@ -35,9 +35,7 @@ class Penalty(Reranker):
         "neutral", choice("neutral", "error"), "documents without counts: neutral, or an error"
     )
 
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"ranked.words", "ranked.scores"})
+    needs = frozenset({"ranked.words", "ranked.scores"})
 
     @property
     def looks_to(self) -> int | None:
