@@ -9,13 +9,12 @@ from pathlib import Path
 
 from evenrank.rerankers import all_rerankers
 from evenrank.rerankers.base import Reranker
-from evenrank.rerankers.describing import describe
 
 FOLDER = Path(__file__).parent / "rerankers"
 
 
 def page(reranker: type[Reranker]) -> str:
-    facts = describe(reranker)
+    facts = reranker.describe()
     lines = [
         f"# {facts['name']}",
         "",
@@ -49,7 +48,7 @@ def index() -> str:
         "|---|---|---|",
     ]
     for name, cls in all_rerankers().items():
-        facts = describe(cls)
+        facts = cls.describe()
         lines.append(
             f"| [{name}]({name}.md) | {'; '.join(facts['needs']) or 'the run'} | {facts['summary']} |"
         )

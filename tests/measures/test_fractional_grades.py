@@ -87,7 +87,5 @@ def test_judgements_stay_strict() -> None:
         Qrels.build(["q"], ["a"], [3.5])
     with pytest.raises(DataError, match="grades must be finite"):
         Qrels.build(["q"], ["a"], [float("nan")], fractions=True)
-    with pytest.raises(
-        DataError, match=r"ir_measures, which takes whole grades, and these judgements have 4\.5"
-    ):
+    with pytest.raises(DataError, match=r"4\.5"):
         score("Bpref")

@@ -344,11 +344,10 @@ def _check_figure(arguments: argparse.Namespace) -> None:
 
 def _list() -> str:
     from evenrank.rerankers import all_rerankers
-    from evenrank.rerankers.describing import describe
     from evenrank.tables import Column, Table, printed
 
     rows: list[tuple[str, str, str]] = []
-    for record in map(describe, all_rerankers().values()):
+    for record in (cls.describe() for cls in all_rerankers().values()):
         said = [record["summary"], f"Needs {'; '.join(record['needs']) or 'nothing beside the run'}."]
         if record["random"]:
             said.append("Leaves something to chance: --repeat.")

@@ -21,7 +21,6 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.measures import Measure, parse_measure
 from evenrank.rerankers import Reranker, rerank
-from evenrank.rerankers.describing import describe
 from evenrank.scores import Scores
 from evenrank.scores.notes import INFORMED, INFORMED_MEANS
 from evenrank.stats.difference import DifferenceInterval
@@ -247,7 +246,7 @@ def _cost(method: Reranker | None, trained: bool, system: tuple[str, str] | None
 
 
 def _needs(method: Reranker) -> str:
-    named = [need for step in method.steps() for need in describe(type(step))["needs"]]
+    named = [need for step in method.steps() for need in step.describe()["needs"]]
     return ", ".join(dict.fromkeys(NEEDS.get(need, need) for need in named)) or "nothing"
 
 

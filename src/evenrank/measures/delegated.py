@@ -85,7 +85,7 @@ class Delegated(Measure):
         if len(broken) or largest > GRADE_LIMIT:
             wrong = f"{broken[0]:g} is none" if len(broken) else f"the largest of these is {largest:,}"
             raise DataError(
-                f"{self.text} is computed by ir_measures, which takes whole grades up to {GRADE_LIMIT:,}, and "
+                f"{self.text} is computed by ir_measures, which takes whole grades up to {GRADE_LIMIT:,}; "
                 f"{wrong}: read ratings in steps (read_ratings(FILE, step=0.5), --qrels "
                 "FILE:ratings:step=0.5), or choose one of the measures that 'evenrank measures' lists"
             )

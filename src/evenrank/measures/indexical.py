@@ -15,7 +15,7 @@ import numpy as np
 from evenrank.arrays import Bools, Floats
 from evenrank.errors import DataError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.grammar import grade, integer, parameter
+from evenrank.grammar import Term, grade, integer, parameter
 from evenrank.measures.base import EMPTY_LIST, NOT_JUDGED, Direction, Measure, Note, Result
 from evenrank.measures.missing import missing_parameter
 
@@ -30,6 +30,15 @@ def no_range(least: Floats, most: Floats) -> Bools:
     """(Q, ...): True where all orders score the same."""
     same: Bools = most - least <= SAME * np.maximum(1.0, most)
     return same
+
+
+def polarity_scores(method: Term, evidence: RankedEvidence, axes: int) -> Floats:
+    """(Q, K, A): the scores of the documents on all axes, of which a measure or re-ranker needs so many."""
+    scores = np.asarray(evidence.ranked["polarity"], dtype=np.float64)
+    scores = scores[:, :, None] if scores.ndim == 2 else scores
+    if scores.shape[2] < axes:
+        raise ParameterError(f"{method!r} needs {axes} axes of polarity, there are {scores.shape[2]}")
+    return scores
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
@@ -85,11 +94,7 @@ class IndexicalMeasure(Measure):
 
     def polarity(self, evidence: RankedEvidence, axes: int) -> Floats:
         """(Q, K, A): the scores on the first axes; 0 in the padding."""
-        scores = np.asarray(evidence.ranked["polarity"], dtype=np.float64)
-        scores = scores[:, :, None] if scores.ndim == 2 else scores
-        if scores.shape[2] < axes:
-            raise ParameterError(f"{self!r} needs {axes} axes of polarity, there are {scores.shape[2]}")
-        scores = scores[:, :, :axes]
+        scores = polarity_scores(self, evidence, axes)[:, :, :axes]
         if not np.isfinite(scores).all():
             raise DataError(f"{self!r}: {int((~np.isfinite(scores)).sum()):,} polarity scores are not finite")
         return scores

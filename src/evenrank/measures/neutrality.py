@@ -92,8 +92,8 @@ class FaiRR(NeutralityMeasure):
     more neutral documents or a longer list.
 
     The name stands for fairness of a ranked list. Printed FaiRC in the paper; its code and later work say
-    FaiRR. The paper prints ``c < tau`` for a neutral document; its numbers, its code and texfair-2024 need
-    ``c <= tau``, which is ours (the printed rule is ``tau=0``).
+    FaiRR. The paper prints ``c < tau`` for a neutral document; its numbers, its code and Abolghasemi et al.
+    2024 need ``c <= tau``, which is ours (the printed rule is ``tau=0``).
 
     When to use: as the part of NFaiRR before it is normalised; prefer NFaiRR, whose values can be
     compared between queries.

@@ -84,7 +84,7 @@ class MinSkew(ExtremeSkew):
 
     A mean leaves infinite values out and so keeps only the better lists: the number of infinite ones stands
     beside it, and it is minus infinity where there are no others. ``over='extreme'`` is the least over
-    queries, as in fair-2021: minus infinity as soon as one list lacks a wanted value.
+    queries, as in Gao, Ge and Shah 2021: minus infinity as soon as one list lacks a wanted value.
 
     When to use: to see how under-represented the worst-off group is; read it beside MaxSkew, and prefer NDKL
     for all groups and ranks.
@@ -110,8 +110,8 @@ class MaxSkew(ExtremeSkew):
     its target. 0 means that no group has too many documents; infinity means that a group with a target of 0
     is there.
 
-    ``over='extreme'`` is the most over queries, as in fair-2021. (The values of its Table 4 are above what
-    shares can give: counts were divided there, not proportions.)
+    ``over='extreme'`` is the most over queries, as in Gao, Ge and Shah 2021. (The values of its Table 4 are
+    above what shares can give: counts were divided there, not proportions.)
 
     When to use: to see how over-represented the largest group is, whether one seller or source dominates;
     read it beside MinSkew, and prefer NDKL for all groups and ranks.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -93,11 +93,6 @@ class Reranker(Term):
         """Whether its order depends on judgements, which no system has when it answers."""
         return any(need.partition(".")[2] in JUDGEMENTS for need in self.settled(sources).needs)
 
-    def of_part(self, place: int) -> Reranker:
-        """This method for one of the attributes of its combination."""
-        parts = split_name(getattr(self, "attr", None) or "")
-        return replace(self, attr=parts[place])  # type: ignore[call-arg]
-
     def lacking(self, evidence: RankedEvidence) -> Bools:
         """(Q, K): the ranked documents that lack what the method orders by."""
         names = {need.partition(".")[2] for need in self.needs if need.startswith("ranked.")}
@@ -149,6 +144,34 @@ class Reranker(Term):
     def summary(cls) -> str:
         """The first paragraph of the docstring."""
         return (inspect.getdoc(cls) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @classmethod
+    def describe(cls) -> dict[str, Any]:
+        """What the method declares, in plain values."""
+        documents = "some of those of the list" if cls.shortens else "those of the list"
+        if not isinstance(cls.__dict__.get("adds", False), bool):  # a parameter decides
+            documents = "those of the list, or more"
+        default = cls()
+        return {
+            "name": cls.name,
+            "summary": cls.summary(),
+            "reference": cls.reference,
+            "needs": sorted({_needed(need.partition(".")[2], default) for need in default.needs}),
+            # for some values of its parameters
+            "random": any(field.name == "seed" for field in cls.parameters()),
+            "documents": documents,
+            "parameters": cls.describe_parameters(),
+            "text": (inspect.getdoc(cls) or "").partition("\n\n")[2].partition(">>>")[0].strip(),
+        }
+
+
+def _needed(name: str, method: Reranker) -> str:
+    if name.startswith("group:"):  # of an attribute that is not named yet
+        return "groups"
+    if name == "relevance" and hasattr(method, "pseudo"):
+        return "judgements, or else the ranking"
+    words = {"scores": "the scores of the run", "relevance": "judgements", "": "a table of numbers"}
+    return words.get(name, name)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -270,8 +293,10 @@ def _small_cells(method: Reranker, evidence: RankedEvidence) -> dict[str, Bools]
     labelled = (evidence.ranked.mask & ~method.lacking(evidence))[:, : method.cutoff]
     places = np.minimum(labelled.sum(axis=1), getattr(method, "top", None) or labelled.shape[1])  # (Q,)
     expected = np.nan_to_num(shares) * places[:, None]  # (Q, L)
-    chain = " | ".join(repr(method.of_part(place)) for place in range(len(parts)))
-    reason = f"a cell of {name} expects less than one place and may lose all; rather {chain}"
+    reason = (
+        f"a cell of {name} expects less than one place and may lose all; rather re-rank by {parts[0]!r} "
+        f"and then, with '|', by {parts[1]!r}"
+    )
     return {reason: ((expected > 0) & (expected < 1)).any(axis=1)}
 
 

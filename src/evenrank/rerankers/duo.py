@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s
-from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
 from evenrank.measures import orders
+from evenrank.measures.indexical import polarity_scores
 from evenrank.rerankers.base import Reordered, Reranker
 
 NOT_PROVED = "no order with a larger DUO is known, but that there is none is not proved"
@@ -34,10 +34,7 @@ class OpinionOrder(Reranker):
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         ranked = evidence.ranked
-        scores = np.asarray(ranked["polarity"], dtype=np.float64)
-        scores = scores[:, :, None] if scores.ndim == 2 else scores  # (Q, K, A)
-        if scores.shape[2] < self.axis:
-            raise ParameterError(f"{self!r}: there are {scores.shape[2]} axes of polarity")
+        scores = polarity_scores(self, evidence, self.axis)
         known = ranked.known("polarity") & ranked.mask  # (Q, K)
         closed = np.lexsort((~known, ~ranked.mask), axis=1)  # those with polarity, those without, padding
         polarity = np.take_along_axis(scores[:, :, self.axis - 1] * known, closed, axis=1)

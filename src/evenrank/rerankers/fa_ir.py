@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.data.attribute import Attribute
-from evenrank.data.combining import BETWEEN
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import declare, flag, number, parameter, text
 from evenrank.measures.count_tests import minima
-from evenrank.rerankers.base import Reranker
 from evenrank.rerankers.grouped import Members, QuotaReranker
 
 TOO_FEW_PROTECTED = "there are fewer protected documents than the minimum"
@@ -39,11 +36,6 @@ class FA_IR(QuotaReranker):
     alpha: float = parameter(0.1, number(0, 1, open_low=True, open_high=True), "significance of the test")
     adjust: bool = parameter(True, flag(), "alpha is for all tests of a list together, not for each")
     protected: str | None = parameter(None, text(optional=True), "the value that is protected")
-
-    def of_part(self, place: int) -> Reranker:
-        values = (self.protected or "").split(BETWEEN)  # one for each attribute
-        part = super().of_part(place)
-        return dataclasses.replace(part, protected=values[place] if place < len(values) else values[-1])  # type: ignore[call-arg]
 
     def check_attribute(self, attribute: Attribute) -> None:
         self._check_protected(attribute.values, attribute.listed())

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import Template
 
 import numpy as np
 
@@ -168,17 +169,15 @@ def query_of(field: IndexField, lam: float) -> str:
 
     In all but ``rank_feature``, a document that lacks the field counts as neutral, as in the re-ranker.
     """
-    values = {"FIELD": field.name, "LAM": f"{lam:.6g}"}
-    return _PLACES.sub(lambda found: values[found[0]], _QUERIES[field.form])  # at once: a name may hold LAM
+    return Template(_QUERIES[field.form]).substitute(FIELD=field.name, LAM=f"{lam:.6g}")
 
 
-_PLACES = re.compile("FIELD|LAM")
 _SCRIPT = (
     '{"query": {"script_score": {\n'
     '  "query": {"match": {"text": "QUERY"}},\n'
-    '  "script": {"source": "_score + params.lam * (doc[\'FIELD\'].size() == 0 ? 1 : '
-    "doc['FIELD'].value)\",\n"
-    '             "params": {"lam": LAM}}}}}'
+    '  "script": {"source": "_score + params.lam * (doc[\'${FIELD}\'].size() == 0 ? 1 : '
+    "doc['${FIELD}'].value)\",\n"
+    '             "params": {"lam": ${LAM}}}}}}'
 )
 _QUERIES = {
     "opensearch": _SCRIPT,
@@ -186,12 +185,12 @@ _QUERIES = {
     "rank_feature": (
         '{"query": {"bool": {\n'
         '  "must": {"match": {"text": "QUERY"}},\n'
-        '  "should": {"rank_feature": {"field": "FIELD", "boost": LAM, "linear": {}}}}}}'
+        '  "should": {"rank_feature": {"field": "${FIELD}", "boost": ${LAM}, "linear": {}}}}}}'
     ),
-    "solr": "q=QUERY&defType=edismax&qf=text&bf=product(LAM,def(FIELD,1))",
-    "vespa": "expression: bm25(text) + LAM * if(isNan(attribute(FIELD)) == 1, 1, attribute(FIELD))",
+    "solr": "q=QUERY&defType=edismax&qf=text&bf=product(${LAM},def(${FIELD},1))",
+    "vespa": "expression: bm25(text) + ${LAM} * if(isNan(attribute(${FIELD})) == 1, 1, attribute(${FIELD}))",
     "postgresql": (
-        "select id, ts_rank_cd(search, words) + LAM * coalesce(FIELD, 1) as score\n"
+        "select id, ts_rank_cd(search, words) + ${LAM} * coalesce(${FIELD}, 1) as score\n"
         "from documents, websearch_to_tsquery('english', %(query)s) as words\n"
         "where search @@ words order by score desc, id limit %(depth)s"
     ),

@@ -17,6 +17,7 @@ from evenrank.data.tables import DocumentTable
 from evenrank.errors import MissingEvidenceError, ParameterError
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, number, parameter, text
+from evenrank.measures.indexical import polarity_scores
 from evenrank.measures.sums import divide
 from evenrank.rerankers.base import Reordered, Reranker
 from evenrank.rerankers.grouped import GroupReranker, best_first, followed
@@ -145,10 +146,7 @@ class PolarityMMR(MarginalReranker):
 
     def likeness(self, evidence: RankedEvidence) -> tuple[Bools, Alike]:
         ranked = evidence.ranked
-        scores = np.asarray(ranked["polarity"], dtype=np.float64)
-        scores = scores[:, :, None] if scores.ndim == 2 else scores  # (Q, K, A)
-        if scores.shape[2] < self.axis:
-            raise ParameterError(f"{self!r}: there are {scores.shape[2]} axes of polarity")
+        scores = polarity_scores(self, evidence, self.axis)
         values = scores[:, :, self.axis - 1]
         known = ranked.known("polarity") & ranked.mask
         low = np.where(known, values, np.inf).min(axis=1, keepdims=True, initial=np.inf)

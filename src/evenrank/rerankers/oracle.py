@@ -17,8 +17,8 @@ class Oracle(Reranker):
     """Puts the relevant documents first, higher grades before lower ones, and keeps the order of all others.
 
     ``insert=True`` puts all judged relevant documents first, retrieved or not, in the order in which the
-    judgements list them, which is the +QRels setting of nfairc-advbert-2021: its values are the same for all
-    systems, so the paper must have done this.
+    judgements list them, which is the +QRels setting of Rekabsaz, Kopeinik and Schedl 2021: its values are
+    the same for all systems, so the paper must have done this.
     """
 
     reference = "Rekabsaz, Kopeinik and Schedl 2021 (nfairc-advbert-2021), Section 4"

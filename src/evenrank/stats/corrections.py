@@ -76,7 +76,7 @@ def discriminative_power_curve(p_values: Floats) -> Floats:
 
     ``p_values`` is square, systems by systems; those above the diagonal are read. The lower the curve, the
     more a measure discriminates. NaN is left out. Reference: Sakai, Evaluating evaluation metrics based on
-    the bootstrap, 2006, there with the axes as in Fig. 2 of gfr-2022.
+    the bootstrap, 2006, there with the axes as in Fig. 2 of Sakai, Kim and Kang 2022.
 
     >>> discriminative_power_curve(np.array([[1.0, 0.2, 0.3], [0.2, 1.0, 0.4], [0.3, 0.4, 1.0]])).tolist()
     [0.4, 0.3, 0.2]
@@ -86,7 +86,7 @@ def discriminative_power_curve(p_values: Floats) -> Floats:
 
 
 def discriminative_power(p_values: Floats, *, alpha: float) -> Power:
-    """How many pairs have ``p < alpha``: gfr-2022 reports 78 of 210, 37%, for D#-nDCG."""
+    """How many pairs have ``p < alpha``: Sakai, Kim and Kang 2022 report 78 of 210, 37%, for D#-nDCG."""
     curve = discriminative_power_curve(p_values)
     significant = int((curve < alpha).sum())
     return Power(significant, len(curve), significant / len(curve) if len(curve) else math.nan)

@@ -1,13 +1,16 @@
 """Do two measures agree? Pearson, Spearman and Kendall's tau-b, each with an interval and a p-value.
 
-The points are systems, queries or cut-offs. They should be independent: cut-offs of one averaged curve
-(fair-2021, Table 3) are not, and then neither the interval nor p means what it says.
+The points are systems, queries or cut-offs. They should be independent: cut-offs of one averaged curve (Gao,
+Ge and Shah 2021, Table 3) are not, and then neither the interval nor p means what it says. For few points p
+is exact: how many orders of one side agree as much as this one?
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,22 +21,17 @@ import numpy.typing as npt
 from evenrank.arrays import Floats
 from evenrank.errors import UnknownNameError
 from evenrank.stats.intervals import ConfidenceInterval
-from evenrank.stats.orders import (
-    MOST,
-    MOST_RANKED,
-    ExactP,
-    concordances,
-    exact_p,
-    exact_rank_p,
-    product_moments,
-)
 from evenrank.stats.paired import finite_pairs
-from evenrank.stats.ties import slack, tied_ranks
+from evenrank.stats.ties import TOLERANCE, slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
 PERFECT = "the coefficient is 1 or -1"
 EXACT = "exact"
 RECURSION = 33  # points up to which Kendall's recursion is used
+
+
+MOST = 8  # points of which all orders are tried: 40,320
+MOST_RANKED = 12  # ranks: of 479 million orders no one is made, sets of places are counted
 
 
 class Correlation(NamedTuple):
@@ -121,10 +119,10 @@ def _moments(one: Floats, two: Floats, most: int, exact: Callable[[], ExactP]) -
 def kendall(first: npt.ArrayLike, second: npt.ArrayLike) -> Correlation:
     """Kendall's tau-b, ``(C - D) / sqrt((C + D + T1)(C + D + T2))``, where T1, T2 are tied on one side only.
 
-    Interval ``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, as in gfr-2022, Tables 1-2. p is exact up to 8
-    points, over all orders, and without ties up to 33, by Kendall's recursion; above, it comes from the
-    normal distribution. Reference: Fieller, Hartley and Pearson, Tests for rank correlation coefficients,
-    1957. Undefined as Pearson's; the interval when n <= 4 or |tau| = 1.
+    Interval ``tanh(atanh(tau) +- z sqrt(.437 / (n-4)))``, as in Sakai, Kim and Kang 2022, Tables 1-2. p is
+    exact up to 8 points, over all orders, and without ties up to 33, by Kendall's recursion; above, it comes
+    from the normal distribution. Reference: Fieller, Hartley and Pearson, Tests for rank correlation
+    coefficients, 1957. Undefined as Pearson's; the interval when n <= 4 or |tau| = 1.
 
     >>> round(kendall([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).value, 3)
     0.733
@@ -232,3 +230,88 @@ def _fisher(value: float, n: int, lost: int, variance: float) -> ConfidenceInter
     half = NormalDist().inv_cdf(0.975) * math.sqrt(variance / (n - lost))
     centre = math.atanh(value)
     return ConfidenceInterval(math.tanh(centre - half), math.tanh(centre + half))
+
+
+class ExactP(NamedTuple):
+    """``least`` is the p of the largest coefficient that these values allow: no order has a smaller one."""
+
+    p_value: float
+    least: float
+
+
+def exact_p(first: Floats, second: Floats, coefficient: Callable[[Floats, Floats], Floats]) -> ExactP:
+    """The share of all orders of the second side whose coefficient is as far from 0.
+
+    ``coefficient`` takes the first side and rows of the second; the rows are its orders, (n!, n).
+
+    >>> exact_p(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]), product_moments)
+    ExactP(p_value=0.3333333333333333, least=0.3333333333333333)
+    """
+    sizes = np.abs(coefficient(first, second[_orders(len(second))]))
+    observed = abs(float(coefficient(first, second[None])[0]))
+    return ExactP(
+        float((sizes >= observed - TOLERANCE).mean()), float((sizes >= sizes.max() - TOLERANCE).mean())
+    )
+
+
+@lru_cache(maxsize=MOST)
+def _orders(n: int) -> npt.NDArray[np.int8]:
+    return np.array(list(itertools.permutations(range(n))), dtype=np.int8)
+
+
+def product_moments(first: Floats, orders: Floats) -> Floats:
+    """Pearson's r of one side with every order of the other, up to rounding."""
+    one, others = first - first.mean(), orders - orders[0].mean()
+    one, others = one / np.abs(one).max(), others / np.abs(others[0]).max()  # squares of any numbers fit
+    moments: Floats = others @ one / math.sqrt(float(one @ one) * float(others[0] @ others[0]))
+    return moments
+
+
+def concordances(first: Floats, orders: Floats) -> Floats:
+    """What Kendall's tau-b is proportional to: concordant pairs less discordant ones, over all pairs."""
+    rows, columns = np.triu_indices(len(first), 1)
+    signs = np.sign(first[rows] - first[columns])  # (pairs,)
+    agreement: Floats = np.sign(orders[:, rows] - orders[:, columns]) @ signs / len(rows)
+    return agreement
+
+
+def exact_rank_p(first: Floats, second: Floats) -> ExactP:
+    """``exact_p`` of Spearman's coefficient, by counting orders with the same sum of products of ranks.
+
+    >>> exact_rank_p(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0, 4.0])).p_value == 2 / 24
+    True
+    """
+    one, two = (np.rint(2 * ranks).astype(np.int64) for ranks in (first, second))  # mean ranks are halves
+    counts = _sums_of_products(tuple(sorted(one.tolist())), tuple(sorted(two.tolist())))
+    sums = np.arange(len(counts))
+    # n times the sum less the product of totals: 0 where there is no correlation, in whole numbers
+    distance = np.abs(len(one) * sums - one.sum() * two.sum())
+    observed = abs(len(one) * int(one @ two) - int(one.sum() * two.sum()))
+    possible = distance[counts > 0].max()
+    total = counts.sum()
+    return ExactP(
+        float(counts[distance >= observed].sum() / total), float(counts[distance >= possible].sum() / total)
+    )
+
+
+@lru_cache(maxsize=64)  # without ties all pairs of so many points have the same
+def _sums_of_products(first: tuple[int, ...], second: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """How many of the orders of ``second`` have each sum of products with ``first``.
+
+    Place by place: the sums that a set of places of ``second`` can have with as many of the first places.
+    """
+    size = sum(one * two for one, two in zip(first, second, strict=True)) + 1  # both sorted: the largest
+    layer = {0: np.zeros(size, dtype=np.int64)}
+    layer[0][0] = 1
+    for value in first:
+        following: dict[int, npt.NDArray[np.int64]] = {}
+        for chosen, counts in layer.items():
+            for place, other in enumerate(second):
+                if chosen >> place & 1:
+                    continue
+                held = following.setdefault(chosen | 1 << place, np.zeros(size, dtype=np.int64))
+                shift = value * other
+                held[shift:] += counts[: size - shift]
+        layer = following
+    (found,) = layer.values()
+    return found

@@ -111,7 +111,7 @@ def clustered_coefficient(
     variance, freedom = ways[0]
     if len(ways) == 2:
         pairs = np.unique(kinds[0] * counts[1] + kinds[1], return_inverse=True)[1]
-        both = _by_trial(basis, scores, along, pairs)
+        both, _ = _one_way(basis, scores, along, pairs, freedom=False)
         # the difference may fall below either part, or below 0, by chance alone
         variance = max(sum(own for own, _ in ways) - both, *(own for own, _ in ways))
         freedom = min(own for _, own in ways)
@@ -155,14 +155,6 @@ def _one_way(
     squares = float((products**2).sum())
     # Satterthwaite: (sum_g p_g'p_g)^2 / sum_gh (p_g'p_h)^2
     return variance, float(np.trace(products)) ** 2 / squares if squares > 0 else math.nan
-
-
-def _by_trial(basis: Floats, scores: Floats, along: Floats, pairs: Int64s) -> float:
-    """The variance by pairs of clusters; quickly where each has one trial."""
-    if int(pairs.max()) + 1 < len(pairs):
-        return _one_way(basis, scores, along, pairs, freedom=False)[0]
-    rest = 1.0 - (basis**2).sum(axis=1)  # (N,)
-    return float(((scores @ along) ** 2 / np.where(rest > ALONE, rest, np.inf)).sum())
 
 
 def _why_undefined(x: Floats, counts: Sequence[int]) -> str | None:

@@ -1,7 +1,7 @@
 """Choosing among variants of a ranker by how much fairness weighs against utility: ``F_beta``.
 
 Higher is better in both measures here: negate one where lower is. Only differences count, so that changes
-nothing else. Reference: nfairc-advbert-2021, Eq. 12 and Table 4.
+nothing else. Reference: Rekabsaz, Kopeinik and Schedl 2021, Eq. 12 and Table 4.
 """
 
 from __future__ import annotations

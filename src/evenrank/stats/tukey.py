@@ -90,8 +90,8 @@ def conclusions(
 ) -> tuple[Conclusion, ...]:
     """Who is better than whom where ``p < alpha``; systems by their means, the best first.
 
-    This is how Table 4 of gfr-2022 is written: ``Base-UC >> Rating-UC, Base, Rating``. Systems that beat no
-    other are left out.
+    This is how Table 4 of Sakai, Kim and Kang 2022 is written: ``Base-UC >> Rating-UC, Base, Rating``.
+    Systems that beat no other are left out.
 
     >>> values = [[0.1, 0.1, 0.9], [0.2, 0.2, 0.8], [0.3, 0.3, 0.9], [0.1, 0.1, 0.7]]
     >>> conclusions(randomised_tukey_hsd(values))
@@ -106,7 +106,7 @@ def conclusions(
 
 
 def leaders(found: Sequence[Conclusion]) -> tuple[int, ...]:
-    """The systems that beat the most others: those that gfr-2022 §4.1 calls tied at the top.
+    """The systems that beat the most others: those that Sakai, Kim and Kang 2022 §4.1 call tied at the top.
 
     >>> leaders([Conclusion(4, (1, 2)), Conclusion(0, (1, 2)), Conclusion(3, (1,))])
     (4, 0)
