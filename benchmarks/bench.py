@@ -81,6 +81,7 @@ SCRIPTS = {
         (("--queries", "100", "--depth", "100", "--lists", "5", "--rounds", "2"),), WRITE, "10 minutes",
         ("pytrec_eval", "FairRankTune", "pandas"),
     ),
+    "startup": Script((("--rounds", "2"),), ((),), "a minute", ("ir_measures",)),
     "scan": Script((("--documents", "5000", "--rounds", "1"),), WRITE, "5 minutes"),
     "swap": Script((("--documents", "2000", "--rounds", "1"),), WRITE, "10 minutes"),
     "counts_by_need": Script(
