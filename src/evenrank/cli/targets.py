@@ -35,6 +35,8 @@ def say_target(membership: Membership, *, named: bool) -> None:
 
 def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description) -> None:
     """Say the targets that measures compare with, where nobody named one."""
+    if not inputs.groups:
+        return
     from evenrank.measures.base import NO_TARGET
     from evenrank.measures.group_share import LIST, GroupShare
     from evenrank.measures.groups import GroupMeasure

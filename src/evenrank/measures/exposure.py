@@ -40,32 +40,25 @@ class WordExposureMeasure(Measure):
 
     needs = frozenset({"ranked.words"})
 
-    def weights(self, evidence: RankedEvidence) -> Floats:
-        """(K,): the attention of each rank."""
-        return self.attention.weights(evidence.ranked.depth)
-
-    def group_exposure(self, evidence: RankedEvidence) -> Floats:
-        """(Q, G): ``sum_r (c_g(d_r) / len(d_r)) v_r``, the exposure of a group's words."""
-        length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
-        frequency = evidence.ranked["words.counts"] / length  # (Q, K, G)
-        return padded_sum(frequency * self.weights(evidence)[:, None])
+    def exposure(self, evidence: RankedEvidence, counted: str = "counts") -> Floats:
+        """(Q, G): ``sum_r (c_g(d_r) / len(d_r)) v_r``, of the words of each group, or of each term."""
+        ranked = evidence.ranked
+        frequency = (
+            ranked[f"words.{counted}"] / np.maximum(ranked["words.length"], 1)[:, :, None]
+        )  # (Q, K, G)
+        return padded_sum(frequency * self.attention.weights(ranked.depth)[:, None])
 
     def group_share(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, G): each group's share p(g) of the exposure, and (Q,) the exposure of all groups."""
-        exposure = self.group_exposure(evidence)
+        exposure = self.exposure(evidence)
         total = exposure.sum(axis=1)  # (Q,)
         return divide(exposure, total[:, None]), total
 
     def representative_share(self, evidence: RankedEvidence) -> Floats:
         """(Q,): RBDF, the share of attention that goes to documents with at least one group word."""
         has_words = evidence.ranked["words.tokens"] > 0  # (Q, K)
-        weights = self.weights(evidence)
+        weights = self.attention.weights(evidence.ranked.depth)  # (K,)
         return divide(padded_sum(has_words * weights), padded_sum(evidence.ranked.mask * weights))
-
-    def difference(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
-        """(Q,): ``sum_g |p(g) - J_g|``, and the exposure of all groups."""
-        share, total = self.group_share(evidence)
-        return np.abs(share - evidence.query["words.target"]).sum(axis=1), total
 
 
 UNDEFINED_SHARE = reasons(EMPTY_LIST) | {NO_GROUP_WORD: "no document of the list has a group word"}
@@ -114,8 +107,9 @@ class TED(WordExposureMeasure):
         True, flag(), "scale by RBDF, the share of attention to documents with group words"
     )
 
-    def divergence(self, evidence: RankedEvidence) -> Result:
-        difference, total = self.difference(evidence)
+    def compute(self, evidence: RankedEvidence) -> Result:
+        share, total = self.group_share(evidence)
+        difference = np.abs(share - evidence.query["words.target"]).sum(axis=1)  # (Q,)
         bounds = (0.0, float(self.largest(evidence).max(initial=0.0)))
         if not self.rbdf:
             return Result(difference, {**self.undefined(evidence), NO_GROUP_WORD: total <= 0}, bounds=bounds)
@@ -128,9 +122,6 @@ class TED(WordExposureMeasure):
     def largest(self, evidence: RankedEvidence) -> Floats:
         """(Q,): ``2 (1 - min_g J_g)``, the divergence of a list that mentions only the rarest group."""
         return np.asarray(2 * (1 - evidence.query["words.target"].min(axis=1)))
-
-    def compute(self, evidence: RankedEvidence) -> Result:
-        return self.divergence(evidence)
 
 
 @declare
@@ -155,7 +146,7 @@ class TExFAIR(TED):
     normalized: bool = parameter(False, flag(), "divide by the largest divergence")
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        divergence, worst = self.divergence(evidence), self.largest(evidence)
+        divergence, worst = super().compute(evidence), self.largest(evidence)
         fairness = worst - divergence.values  # (Q,)
         if self.normalized:
             return dataclasses.replace(divergence, values=fairness / worst, bounds=(0.0, 1.0))
@@ -209,7 +200,5 @@ class TermExposure(WordExposureMeasure):
         return self
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        length = np.maximum(evidence.ranked["words.length"], 1)[:, :, None]  # (Q, K, 1)
-        frequency = evidence.ranked["words.terms"] / length  # (Q, K, T)
-        exposure = padded_sum(frequency * self.weights(evidence)[:, None])
+        exposure = self.exposure(evidence, "terms")  # (Q, T)
         return Result(exposure, self.undefined(evidence), evidence.labels["words.terms"])

@@ -56,23 +56,9 @@ def only_attribute(measure: str, sources: Mapping[str, Evidence]) -> str:
         )
     if len(names) > 1:
         raise ParameterError(
-            f"{measure}: there are several attributes, {', '.join(names)}: name one, as "
-            f"{_with_attribute(measure, names[0])}"
+            f"{measure}: there are several attributes, {', '.join(names)}: name one, as attr={names[0]!r}"
         )
     return names[0]
-
-
-def _with_attribute(term: str, attribute: str) -> str:
-    """The measure or re-ranker as it is written with an attribute: what has parameters gets one more.
-
-    >>> _with_attribute("DetGreedy(top=10)", "size"), _with_attribute("AWRF@10", "size")
-    ("DetGreedy(attr='size', top=10)", "AWRF(attr='size')@10")
-    """
-    head, bracket, rest = term.partition("(")
-    if bracket:
-        return f"{head}(attr={attribute!r}, {rest}"
-    name, mark, cutoff = term.partition("@")
-    return f"{name}(attr={attribute!r}){mark}{cutoff}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
