@@ -13,7 +13,7 @@ from greedy_oracles import GREEDY_ORACLES, GREEDY_PROMISES, GREEDY_VARIANTS, WIT
 from reranker_oracles import ATTRIBUTES, DET
 
 import evenrank as er
-from evenrank import Inputs, Membership, rerank
+from evenrank import Membership, rerank
 from evenrank.rerankers import Reordered, Reranker, all_rerankers, parse_reranker
 from evenrank.testing import check_reranker
 
@@ -214,10 +214,9 @@ def test_a_combination_with_a_cell_below_one_place_is_warned_of_with_the_chain(n
     chain = parse_reranker(
         " | ".join(f"{name}(attr='{attr}'{own})@10" for attr, own in zip(("size", "age"), each, strict=True))
     )
-    (settled,), _, _ = Inputs.of(er.Run.build(["q"], ["d1"], [1.0]), groups=groups).settle([chain])
-    assert repr(settled) in few
+    assert f"{name}(attr='size') | {name}(attr='age')" in few
     assert " | " not in many
-    assert " | " not in warned(repr(settled), groups)  # the cure works, and needs no other
+    assert " | " not in warned(repr(chain), groups)  # the cure works, and needs no other
 
 
 def test_every_reranker_is_here() -> None:

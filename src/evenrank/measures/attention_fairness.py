@@ -106,9 +106,8 @@ class AWRF(AttentionShareMeasure):
     equally to all where it has neither. ``fairness=True`` (JSD only) is 1 - JSD, the form of the TREC Fair
     Ranking tracks.
 
-    When to use: to see whether every group, such as sellers or sources, gets its fair share of attention;
-    prefer GF where every beginning of the list should be fair, and UnderExposure where only what groups lack
-    counts.
+    When to use: to see whether every group gets its fair share of attention; prefer GF where every beginning
+    of the list should be fair, and UnderExposure where only what groups lack counts.
     """
 
     in_words = "attention away from target"

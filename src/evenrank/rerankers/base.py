@@ -293,10 +293,8 @@ def _small_cells(method: Reranker, evidence: RankedEvidence) -> dict[str, Bools]
     labelled = (evidence.ranked.mask & ~method.lacking(evidence))[:, : method.cutoff]
     places = np.minimum(labelled.sum(axis=1), getattr(method, "top", None) or labelled.shape[1])  # (Q,)
     expected = np.nan_to_num(shares) * places[:, None]  # (Q, L)
-    reason = (
-        f"a cell of {name} expects less than one place and may lose all; rather re-rank by {parts[0]!r} "
-        f"and then, with '|', by {parts[1]!r}"
-    )
+    one_by_one = " | ".join(f"{method.name}(attr={part!r})" for part in parts)
+    reason = f"a cell of {name} expects less than one place and may lose all; rather {one_by_one}"
     return {reason: ((expected > 0) & (expected < 1)).any(axis=1)}
 
 
