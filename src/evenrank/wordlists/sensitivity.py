@@ -7,9 +7,9 @@ aligned once. Beside the interval over queries stands one over word lists.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -25,6 +25,7 @@ from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs, Known
 from evenrank.inputs.coerce import with_options
 from evenrank.measures import Measure, parse_measures
+from evenrank.scores import ScoresBlock
 from evenrank.scores.scores import aggregated
 from evenrank.wordlists.rescoring import Rescoring, resampled_lists
 
@@ -86,130 +87,20 @@ class VerdictStability(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MeasureSensitivity:
-    """One measure under many word lists."""
+    """One measure under many word lists: L that were drawn, and W that lack one word each."""
 
     measure: Measure
     lexicon: Lexicon
     systems: tuple[str, ...]
-    query_ids: tuple[str, ...]
-    values: Floats  # (R, Q) by the whole list
+    words: tuple[int, ...]  # the places of the W terms that were left out in turn
+    means: Floats  # (R,) by the whole list
     drawn: Floats  # (L, R, Q)
     left_out: Floats  # (W, R, Q)
-    words: tuple[int, ...]  # the places of the W terms that were left out in turn
-    documents: Mapping[int, int]  # in how many documents each of them stands
-    intervals: Mapping[str, tuple[float, float]]  # over queries
-    variant_values: Mapping[str, tuple[int, Floats]]  # by name: terms, (R, Q)
-    baselines: tuple[str, ...] = ()
-    test: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def means(self) -> Floats:
-        """(R,): by the whole list."""
-        return self._means(self.values)
-
-    @cached_property
-    def drawn_means(self) -> Floats:
-        """(L, R)."""
-        return self._means(self.drawn)
-
-    @cached_property
-    def runs(self) -> tuple[RunSensitivity, ...]:
-        rows = []
-        low, high = self.measure.range()
-        for place, run in enumerate(self.systems):
-            value, drawn = float(self.means[place]), self.drawn_means[:, place]
-            drawn = drawn[np.isfinite(drawn)]
-            spread, shift = (np.nan, np.nan), np.nan
-            if len(drawn):
-                shift = float(drawn.mean() - value)
-                spread = np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + value
-            own = self.intervals[run]
-            rows.append(
-                RunSensitivity(
-                    run, value, *own, max(low, float(spread[0])), min(high, float(spread[1])), shift
-                )
-            )
-        return tuple(rows)
-
-    @cached_property
-    def word_effects(self) -> tuple[WordEffect, ...]:
-        """The words by their largest effect on any run."""
-        changes = self._means(self.left_out) - self.means  # (W, R)
-        rows = []
-        for row, term in enumerate(self.words):
-            change = np.nan_to_num(changes[row])
-            place = int(np.abs(change).argmax())
-            flips = sum(self._left_out_verdicts[row][pair] != own for pair, own in self.verdicts.items())
-            rows.append(
-                WordEffect(
-                    self.lexicon.terms[term],
-                    self.lexicon.groups[self.lexicon.term_groups[term]],
-                    self.documents[term],
-                    float(change.mean()),
-                    float(change[place]),
-                    self.systems[place],
-                    flips,
-                )
-            )
-        return tuple(sorted(rows, key=lambda effect: (-abs(effect.largest_change), effect.word)))
-
-    @cached_property
-    def variants(self) -> tuple[Variant, ...]:
-        return tuple(
-            Variant(
-                name,
-                terms,
-                dict(zip(self.systems, self._means(values).tolist(), strict=True)),
-                self._verdicts(values),
-            )
-            for name, (terms, values) in self.variant_values.items()
-        )
-
-    @cached_property
-    def verdicts(self) -> dict[Pairing, str]:
-        return self._verdicts(self.values)
-
-    @cached_property
-    def _left_out_verdicts(self) -> list[dict[Pairing, str]]:
-        return self._many_verdicts(self.left_out)
-
-    @cached_property
-    def stability(self) -> tuple[VerdictStability, ...]:
-        drawn = self._many_verdicts(self.drawn)
-        terms = [self.lexicon.terms[place] for place in self.words]
-        alone = list(zip(terms, self._left_out_verdicts, strict=True))
-        rows = []
-        for pair, verdict in self.verdicts.items():
-            shares = Counter(one[pair] for one in drawn)
-            others = {name: count / len(drawn) for name, count in shares.most_common() if name != verdict}
-            rows.append(
-                VerdictStability(
-                    *pair,
-                    verdict,
-                    shares[verdict] / len(drawn) if drawn else np.nan,
-                    others,
-                    tuple(word for word, found in alone if found[pair] != verdict),
-                    tuple(variant.name for variant in self.variants if variant.verdicts[pair] != verdict),
-                )
-            )
-        return tuple(rows)
-
-    def _means(self, values: Floats) -> Floats:
-        """(..., R) of (..., R, Q): the aggregate over the queries that have a value."""
-        flat = values.reshape(-1, values.shape[-1])
-        found = [aggregated(self.measure, row[np.isfinite(row)], row[np.isinf(row)]) for row in flat]
-        return np.array(found).reshape(values.shape[:-1])
-
-    def _verdicts(self, values: Floats) -> dict[Pairing, str]:
-        return self._many_verdicts(values[None])[0]
-
-    def _many_verdicts(self, values: Floats) -> list[dict[Pairing, str]]:
-        """For each list of (L, R, Q) the verdict on every pair."""
-        if len(self.systems) < 2:
-            return [{} for _ in values]
-        empty = np.zeros((len(self.query_ids), len(self.systems)))
-        table = MeasureTable(self.measure, "", self.systems, self.query_ids, empty, ())
-        return verdicts_of(table, values.transpose(0, 2, 1), self.baselines, **self.test)
+    runs: tuple[RunSensitivity, ...]
+    word_effects: tuple[WordEffect, ...]  # by their largest effect on any run
+    variants: tuple[Variant, ...]
+    verdicts: Mapping[Pairing, str]  # by the whole list
+    stability: tuple[VerdictStability, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,70 +165,135 @@ def sensitivity(
     rest = [term for term in words.lexicon.terms if term not in named]
     if 0 < len(rest) < len(words.lexicon):
         tried = {"without names": words.lexicon.only(rest), **tried}
-    draws = resampled_lists(words.lexicon, lists, np.random.default_rng(seed))
-    tests = {"test": test, "correction": correction, "alpha": alpha, "seed": seed}
-    found, notes = [], list(_notes(words, measures=wanted))
+    asked = _Asked(
+        inputs,
+        words,
+        dict(tried),
+        tuple(taus),
+        resampled_lists(words.lexicon, lists, np.random.default_rng(seed)),
+        partial(verdicts_of, baselines=chosen, test=test, correction=correction, alpha=alpha, seed=seed),
+    )
+    found = []
     for measure in wanted:
         blocks = [block for block in scores.blocks if block.measure == measure]
-        if not _looks_at_words(measure) or len(blocks[0].columns) > 1 or measure.over_queries:
-            continue
-        queries = tuple(dict.fromkeys(query for block in blocks for query in block.query_ids))
-        own = Rescoring.of(inputs, measure, queries)
-        presence = own.terms_found()
-        terms = np.flatnonzero(presence)
-        base = own.values(np.ones((1, len(words.lexicon))))[0]
-        drawn = own.values(draws)
-        left_out = own.values(1 - np.eye(len(words.lexicon))[terms])
-        variants = _variants(inputs, words, measure, queries, tried, taus)
-        found.append(
-            MeasureSensitivity(
-                measure,
-                words.lexicon,
-                systems,
-                queries,
-                base,
-                drawn,
-                left_out,
-                tuple(terms.tolist()),
-                dict(zip(terms.tolist(), presence[terms].tolist(), strict=True)),
-                {block.run: block.interval()[:2] for block in blocks},
-                variants,
-                chosen,
-                tests,
-            )
-        )
+        if _looks_at_words(measure) and len(blocks[0].columns) == 1 and not measure.over_queries:
+            found.append(_tried(asked, measure, blocks))
     if not found:
         raise ParameterError(
             "none of these measures has one value by the words of documents: ask for NFaiRR@10 or TExFAIR@10"
         )
-    return Sensitivity(tuple(found), lists, tuple(notes))
+    return Sensitivity(tuple(found), lists, tuple(_notes(words, measures=wanted)))
 
 
-def _variants(
-    inputs: Inputs,
-    words: WordCounts,
-    measure: Measure,
-    queries: tuple[str, ...],
-    others: Mapping[str, Lexicon | WordCounts],
-    taus: Sequence[int],
-) -> dict[str, tuple[int, Floats]]:
+class _Asked(NamedTuple):
+    """What every measure is tried with."""
+
+    inputs: Inputs
+    words: WordCounts
+    others: Mapping[str, Lexicon | WordCounts]
+    taus: tuple[int, ...]
+    draws: Floats  # (L, T)
+    verdicts_of: Callable[[MeasureTable, Floats], list[dict[Pairing, str]]]
+
+
+def _tried(asked: _Asked, measure: Measure, blocks: Sequence[ScoresBlock]) -> MeasureSensitivity:
+    """One measure by the whole list, by drawn ones, without each word, and by other lists."""
+    lexicon, drawn = asked.words.lexicon, len(asked.draws)
+    systems = tuple(block.run for block in blocks)
+    queries = tuple(dict.fromkeys(query for block in blocks for query in block.query_ids))
+    own = Rescoring.of(asked.inputs, measure, queries)
+    documents = own.terms_found()  # (T,)
+    terms = np.flatnonzero(documents)  # (W,)
+    whole = np.ones((1, len(lexicon)))
+    lists = own.values(np.concatenate([whole, asked.draws, whole - np.eye(len(lexicon))[terms]]))
+    others = _variants(asked, measure, queries)
+    values = np.concatenate([lists, *(found[None] for _, found in others.values())])  # (1 + L + W + V, R, Q)
+    flat = values.reshape(-1, len(queries))
+    means = np.array([aggregated(measure, row[np.isfinite(row)], row[np.isinf(row)]) for row in flat])
+    means = means.reshape(values.shape[:2])
+    table = MeasureTable(measure, "", systems, queries, np.zeros((len(queries), len(systems))), ())
+    verdicts: list[dict[Pairing, str]] = [{} for _ in values]
+    if len(systems) > 1:
+        verdicts = asked.verdicts_of(table, values.transpose(0, 2, 1))
+    by_draw, by_word, by_other = (
+        slice(1, 1 + drawn), slice(1 + drawn, len(lists)), slice(len(lists), len(values))
+    )  # fmt: skip
+    names = [lexicon.terms[term] for term in terms]
+    variants = tuple(
+        Variant(name, size, dict(zip(systems, own_means.tolist(), strict=True)), found)
+        for (name, (size, _)), own_means, found in zip(
+            others.items(), means[by_other], verdicts[by_other], strict=True
+        )
+    )
+    effects = []
+    for place, term in enumerate(terms.tolist()):
+        change = np.nan_to_num(means[by_word][place] - means[0])
+        largest = int(np.abs(change).argmax())
+        flips = sum(verdicts[by_word][place][pair] != own for pair, own in verdicts[0].items())
+        effects.append(WordEffect(
+            names[place], lexicon.groups[lexicon.term_groups[term]], int(documents[term]),
+            float(change.mean()), float(change[largest]), systems[largest], flips,
+        ))  # fmt: skip
+    stability = []
+    for pair, verdict in verdicts[0].items():
+        shares = Counter(one[pair] for one in verdicts[by_draw])
+        rest = {name: count / drawn for name, count in shares.most_common() if name != verdict}
+        flipping = (name for name, one in zip(names, verdicts[by_word], strict=True) if one[pair] != verdict)
+        elsewhere = (variant.name for variant in variants if variant.verdicts[pair] != verdict)
+        same = shares[verdict] / drawn
+        stability.append(VerdictStability(*pair, verdict, same, rest, tuple(flipping), tuple(elsewhere)))
+    return MeasureSensitivity(
+        measure,
+        lexicon,
+        systems,
+        tuple(terms.tolist()),
+        means[0],
+        lists[by_draw],
+        lists[by_word],
+        tuple(
+            _over_lists(measure, block, float(means[0, run]), means[by_draw, run])
+            for run, block in enumerate(blocks)
+        ),
+        tuple(sorted(effects, key=lambda effect: (-abs(effect.largest_change), effect.word))),
+        variants,
+        verdicts[0],
+        tuple(stability),
+    )
+
+
+def _over_lists(measure: Measure, block: ScoresBlock, value: float, drawn: Floats) -> RunSensitivity:
+    """One run, with its interval over word lists: that of the drawn ones, centred on the value."""
+    drawn = drawn[np.isfinite(drawn)]
+    least, most, shift = np.nan, np.nan, np.nan
+    if len(drawn):
+        shift = float(drawn.mean() - value)
+        least, most = np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + value
+    low, high, _ = block.interval()
+    bottom, top = measure.range()
+    return RunSensitivity(
+        block.run, value, low, high, max(bottom, float(least)), min(top, float(most)), shift
+    )
+
+
+def _variants(asked: _Asked, measure: Measure, queries: tuple[str, ...]) -> dict[str, tuple[int, Floats]]:
     """By name how many terms the list has, and the values (R, Q)."""
     found: dict[str, tuple[int, Floats]] = {}
-    for name, other in others.items():
-        counts = words.relisted(other) if isinstance(other, Lexicon) else other
-        if counts.lexicon.groups != words.lexicon.groups:
+    inputs, groups = asked.inputs, asked.words.lexicon.groups
+    for name, other in asked.others.items():
+        counts = asked.words.relisted(other) if isinstance(other, Lexicon) else other
+        if counts.lexicon.groups != groups:
             raise ParameterError(
-                f"{name}: its groups are {', '.join(counts.lexicon.groups)}, not "
-                f"{', '.join(words.lexicon.groups)}: only lists of the same groups can be compared"
+                f"{name}: its groups are {', '.join(counts.lexicon.groups)}, not {', '.join(groups)}: only "
+                "lists of the same groups can be compared"
             )
         background = counts if isinstance(inputs.background, WordCounts) else inputs.background
         changed = replace(inputs, words=counts, background=background)
         found[name] = (len(counts.lexicon), _whole(changed, measure, queries))
     if any(part.name == "tau" for part in measure.parameters()):
-        for tau in taus:
+        for tau in asked.taus:
             if tau != measure.tau:  # type: ignore[attr-defined]
                 changed_measure = replace(measure, tau=tau)  # type: ignore[call-arg]
-                found[f"tau={tau}"] = (len(words.lexicon), _whole(inputs, changed_measure, queries))
+                found[f"tau={tau}"] = (len(asked.words.lexicon), _whole(inputs, changed_measure, queries))
     return found
 
 
