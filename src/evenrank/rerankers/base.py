@@ -121,6 +121,10 @@ class Reranker(Term):
         anywhere = partial(_known_anywhere, run, sources)
         check_missing(self, evidence, run.query_ids, run, anywhere)  # type: ignore[arg-type]
         _check_known(self, evidence, run, sources)
+        return self.on(run, evidence, draws)
+
+    def on(self, run: Run, evidence: RankedEvidence, draws: Sequence[int] = (0,)) -> list[Reranking]:
+        """The same on lists that were aligned before, for whoever tries several methods on them."""
         seed = getattr(self, "seed", 0)
         orders = self.reorder_often(evidence, [np.random.default_rng([seed, draw]) for draw in draws])
         return [self._done(run, new, evidence) for new in orders]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,22 +9,19 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.data.run import Run
-from evenrank.errors import EvenrankWarning
 from evenrank.evaluation import evaluate
 from evenrank.inputs import Inputs
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import Measure, parse_measure
-from evenrank.rerankers import Reranker, parse_reranker, rerank
+from evenrank.rerankers import Reranker
 from evenrank.stats.difference import mean_difference
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.weights import weighted_mean, weighted_means
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.shares import asked_queries, attention_shares
-from evenrank.verdict.targets import with_chosen_target, without_judgements
+from evenrank.verdict.trials import Trials
 from evenrank.verdict.value import Advice, Verdict
 
-# none of them reads judgements: a method that does would be scored by what it was told
-METHODS = ("DetGreedy", "DetCons", "DetConstSort")
 CLOSED = 0.9  # of the gap: of the methods that close so much of it the cheapest is advised
 WORTHWHILE = 0.1  # of what the group lacks: a method that gives less than this is not worth a change
 SUNK = 0.002  # of the attention: a group that loses more than this, and had no more than its target, is sunk
@@ -86,32 +82,18 @@ def advised(verdicts: Iterable[Verdict], inputs: Inputs) -> tuple[Verdict, ...]:
     )
 
 
-def methods_for(attribute: str, cutoff: int, depth: int) -> list[Reranker]:
-    """The re-rankers that are tried."""
-    return [parse_reranker(f"{name}(attr={attribute!r}, top={cutoff})@{depth}") for name in METHODS]
-
-
 def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
     run = inputs.runs[verdict.system]
     own = [one for one in group_attributes(inputs) if one.attribute.name == verdict.attribute]
     if not isinstance(run, Run) or not own:
         return None
-    (membership,) = own
-    candidates = run.head(verdict.depth)
-    aimed = with_chosen_target(membership, verdict.target)
-    known = replace(
-        inputs, runs={verdict.system: candidates}, groups=(aimed,), words=None, against=None,
-        background=candidates, background_depth=None,
-    )  # fmt: skip
-    queries = asked_queries(candidates, inputs)
-    before = attention_shares(candidates, aimed, verdict.cutoff, queries)
+    trials = Trials(verdict, run, own[0], inputs)
+    queries = asked_queries(trials.candidates, inputs)
+    before = attention_shares(trials.candidates, trials.membership, verdict.cutoff, queries)
     weights = None if inputs.query_weights is None else weights_at(inputs.query_weights, queries)
-    trials = [
-        _trial(method, known, candidates, verdict, queries, before, weights)
-        for method in methods_for(verdict.attribute, verdict.cutoff, verdict.depth)
-    ]
+    tried = [_trial(method, trials, verdict, queries, before, weights) for method in trials.methods]
     gap = _gap(before, weights, verdict)
-    helping = [trial for trial in trials if trial.helps(verdict, gap)]
+    helping = [trial for trial in tried if trial.helps(verdict, gap)]
     if not helping:
         return None
     good = [trial for trial in helping if trial.gap <= (1 - CLOSED) * gap]
@@ -129,27 +111,22 @@ def _advice(verdict: Verdict, inputs: Inputs) -> Advice | None:
         cost=best.cost,
         cost_low=best.cost_low,
         cost_high=best.cost_high,
-        tried=tuple(trial.method for trial in trials),
+        tried=tuple(trial.method for trial in tried),
     )
 
 
 def _trial(
     method: Reranker,
-    known: Inputs,
-    run: Run,
+    trials: Trials,
     verdict: Verdict,
     queries: Sequence[str],
     before: Floats,
     weights: Floats | None,
 ) -> Trial:
-    with warnings.catch_warnings():  # what a method cannot do for some queries shows in its gap
-        warnings.simplefilter("ignore", EvenrankWarning)
-        made: Run = rerank(without_judgements(known), method)
-    made = made.renamed(run.name)
-    (membership,) = known.groups
-    place = membership.attribute.values.index(verdict.less[0].value)
-    shares = attention_shares(made, membership, verdict.cutoff, queries)
-    cost = _cost(known, run, made, verdict)
+    made = trials.order(method)
+    shares = attention_shares(made, trials.membership, verdict.cutoff, queries)
+    place = trials.membership.attribute.values.index(verdict.less[0].value)
+    cost = _cost(trials.known, trials.candidates, made, verdict)
     both = np.isfinite(shares).all(axis=1) & np.isfinite(before).all(axis=1)
     own = None if weights is None else weights[both]
     old, new = (weighted_means(values[both], own) for values in (before, shares))  # (L,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evenrank.verdict.advice import METHODS
 from evenrank.verdict.redealing import LEAST_QUERIES, LEAST_UNITS
 from evenrank.verdict.sentences import (
     describe_more_queries,
@@ -13,6 +12,7 @@ from evenrank.verdict.sentences import (
     over_queries,
     percent,
 )
+from evenrank.verdict.trials import METHODS
 from evenrank.verdict.value import TOO_FEW, Verdict
 
 NOTHING_KNOWN = (

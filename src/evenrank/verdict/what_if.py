@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenrank.arrays import Floats
-from evenrank.data.membership import Membership
 from evenrank.data.run import Run
-from evenrank.errors import EvenrankWarning
 from evenrank.evaluation import evaluate
 from evenrank.ids import places_among
 from evenrank.inputs import Inputs
 from evenrank.inputs.query_weights import weights_at
 from evenrank.measures import parse_measure
-from evenrank.rerankers import parse_reranker, rerank
 from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.attributes import group_attributes
 from evenrank.verdict.shares import asked_queries, attention_shares
-from evenrank.verdict.targets import with_chosen_target, without_judgements
+from evenrank.verdict.trials import Trials
 from evenrank.verdict.value import Verdict
 
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-METHOD = "DetGreedy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +57,16 @@ def what_if(verdict: Verdict, inputs: Inputs) -> WhatIf | None:
     own = [one for one in group_attributes(inputs) if one.attribute.name == verdict.attribute]
     if not verdict.less or not own or not isinstance(run, Run):
         return None
-    (membership,), group = own, verdict.less[0]
-    head = run.head(verdict.depth)
-    known = replace(
-        inputs, runs={verdict.system: head}, words=None, against=None, background=head, background_depth=None
-    )
+    group, trials = verdict.less[0], Trials(verdict, run, own[0], inputs)
     shares = np.array([one.share for one in verdict.groups])
     targets = np.array([one.target for one in verdict.groups])
-    method = _method(verdict)
-    runs = {}
-    for strength in STEPS:
-        if strength == 0:
-            runs[strength] = head
-        elif strength == 1:  # what the verdict advises
-            runs[strength] = _reranked(known, with_chosen_target(membership, verdict.target), verdict, method)
-        else:
-            aimed = (1 - strength) * shares + strength * targets
-            runs[strength] = _reranked(known, _aimed(membership, aimed), verdict, method)
+    # the re-ranker that the verdict advises, so that card and slider agree; else the first that is tried
+    method = repr(trials.methods[0]) if verdict.advice is None else verdict.advice.method
+    head, known, membership = trials.candidates, trials.known, trials.membership
+    runs = {0.0: head}
+    for strength in STEPS[1:-1]:
+        runs[strength] = trials.order(method, (1 - strength) * shares + strength * targets)
+    runs[1.0] = trials.order(method)
     queries = asked_queries(head, inputs)
     measure = f"nDCG@{verdict.cutoff}" if inputs.qrels is not None else ""
     relevance = _relevance(known, runs, queries, measure)
@@ -95,27 +83,6 @@ def what_if(verdict: Verdict, inputs: Inputs) -> WhatIf | None:
         verdict.system, verdict.attribute, group.value, method, verdict.cutoff,
         group.target, measure, queries, tuple(steps),
     )  # fmt: skip
-
-
-def _method(verdict: Verdict) -> str:
-    """The re-ranker that the verdict advises, so that card and slider agree; else the first that is tried."""
-    if verdict.advice is not None:
-        return verdict.advice.method
-    return repr(parse_reranker(f"{METHOD}(attr={verdict.attribute!r}, top={verdict.cutoff})@{verdict.depth}"))
-
-
-def _aimed(membership: Membership, aimed: Floats) -> Membership:
-    total = float(aimed.sum())
-    return membership.with_target(
-        dict(zip(membership.attribute.values, (aimed / total).tolist(), strict=True))
-    )
-
-
-def _reranked(known: Inputs, membership: Membership, verdict: Verdict, method: str) -> Run:
-    with warnings.catch_warnings():  # what cannot be reached shows in the shares
-        warnings.simplefilter("ignore", EvenrankWarning)
-        made: Run = rerank(without_judgements(replace(known, groups=(membership,))), method)
-    return made.renamed(verdict.system)
 
 
 def _relevance(
