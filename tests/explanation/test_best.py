@@ -116,7 +116,8 @@ def test_the_best_order_of_opinions_is_the_most_balanced_one(text: str, run: er.
     assert er.evaluate(lists, text, polarity=polarity).mean(text) == pytest.approx(0, abs=1e-12)
     shown = explanation.documents[0]
     assert shown.known.other["polarity"] == pytest.approx(own[shown.document])
-    assert f"{own[shown.document]:.4g}" in repr(explanation).partition("\n\n")[2].splitlines()[1].split()
+    row = explanation.to_table().to_records()[0]
+    assert (row["document"], row["polarity"]) == (shown.document, pytest.approx(own[shown.document]))
 
 
 @pytest.mark.slow

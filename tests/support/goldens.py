@@ -183,13 +183,15 @@ def _called(step: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Ended]:
 
 def _unsaid(one: Case, ended: Sequence[Ended], folder: Path) -> list[str]:
     """What the messages, the output and the files should name and do not."""
-    err, out = "".join(each.err for each in ended), visible("\n".join(each.out for each in ended))
+    # messages and tables are wrapped
+    err = _on_one_line("".join(each.err for each in ended))
+    out = _on_one_line(visible("\n".join(each.out for each in ended)))
     commands = [step[0] for step in one.steps if isinstance(step, list)]
     mentions, prints = (
         [spelt(name, commands) for name in one.given.get(key, [])] for key in ("mentions", "prints")
     )
-    wrong = [f"no message names {name!r}: {err}" for name in mentions if name not in err]
-    wrong += [f"{name!r} is not printed: {out}" for name in prints if name not in out]
+    wrong = [f"no message names {name!r}: {err}" for name in mentions if _on_one_line(name) not in err]
+    wrong += [f"{name!r} is not printed: {out}" for name in prints if _on_one_line(name) not in out]
     for file, names in one.given.get("shows", {}).items():
         found = sorted(folder.glob(file))
         shown = visible(found[0].read_text(encoding="utf-8")) if found else ""
@@ -198,6 +200,10 @@ def _unsaid(one: Case, ended: Sequence[Ended], folder: Path) -> list[str]:
     if any(each.code in (1, 2) for each in ended) and not (mentions or prints):
         wrong.append(f"it ends with an error, so mentions must say what that has to name: {err}")
     return wrong
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @cache

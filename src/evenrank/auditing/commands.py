@@ -12,13 +12,12 @@ from pathlib import Path
 from evenrank.auditing.group_files import write_groups, write_target
 from evenrank.auditing.history import GROUPS, RUNS, runs_of
 from evenrank.auditing.sources import file_name
-from evenrank.data.attribute import RELEVANCE
+from evenrank.data.attribute import GIVEN, RELEVANCE
 from evenrank.data.membership import Membership
 from evenrank.inputs import Inputs
 from evenrank.inputs.file_options import FileOption
 from evenrank.verdict import Verdict
 from evenrank.verdict.attributes import group_attributes
-from evenrank.verdict.targets import GIVEN
 
 LONGEST = 12  # letters of a file's name, so that the command stays within a terminal
 _ATTRIBUTE = re.compile(r"\(attr='[^']*',|\(attr='[^']*'\)")

@@ -25,6 +25,7 @@ from evenrank.auditing.sources import (
     queries_to_ask,
 )
 from evenrank.auditing.summary import AuditSummary, date_text, past_summaries
+from evenrank.data.attribute import CANDIDATES
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError, ParameterError
 from evenrank.evaluation.spelling import spelling_line
@@ -37,7 +38,7 @@ from evenrank.verdict import Verdict, advised, verdicts, without_verdict
 from evenrank.verdict.attributes import group_attributes, with_verdict_targets
 from evenrank.verdict.judge import CUTOFF, DEPTH
 from evenrank.verdict.shares import share_measure
-from evenrank.verdict.targets import CANDIDATES, WhichTarget
+from evenrank.verdict.targets import WhichTarget
 from evenrank.verdict.units import likely_units
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.system_labels import system_labels
-from evenrank.cli.targets import say_targets
 from evenrank.cli.values import view_of
 from evenrank.inputs.file_options import AGAINST
 
@@ -104,7 +103,6 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, Mapping[str, str]]:
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
     )
     scores = with_systems(shared.labelled(scores, arguments), system_labels(arguments))
-    say_targets(measures, inputs, known)
     texts = inputs.query_texts or {}
     return scores if inputs.categories is None else scores.by(inputs.categories), texts
 

@@ -15,7 +15,6 @@ from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
-from evenrank.cli.targets import say_targets
 from evenrank.cli.values import View, positive, view_of
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import STDIN
@@ -146,7 +145,6 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         for one in explain_measures(inputs, measures, query, missing, arguments.depth, labels)
     ]
     put(_printed_lists(found, arguments.format or "table"))
-    say_targets(measures, inputs, known)
     return 0
 
 
@@ -189,17 +187,14 @@ def _worst(
 
 
 def _printed_lists(explanations: list[Explanation], form: str) -> str:
-    from evenrank.explanation.render import explanation_records, texts_of
     from evenrank.tables import DELIMITERS, delimited, json_line, printed
 
-    if form == "table":
-        return texts_of(explanations, terminal_width()) + "\n"
     if form == "jsonl":  # has what no table can hold
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)
+    tables = [explanation.to_table() for explanation in explanations]
     if form in DELIMITERS:  # measures know different things of a document: a column that one lacks is empty
-        rows = [record for explanation in explanations for record in explanation_records(explanation)]
-        return delimited(rows, DELIMITERS[form])
-    return printed([explanation.to_table() for explanation in explanations], form)
+        return delimited((row for table in tables for row in table.to_records()), DELIMITERS[form])
+    return printed(tables, form, terminal_width())
 
 
 def _explain_origin(arguments: argparse.Namespace) -> int:
@@ -255,7 +250,6 @@ def _origin(arguments: argparse.Namespace, views: dict[str, int]) -> tuple[Origi
             collection = attempt(partial(_read_collection, arguments.collection))
     inputs = shared.read_inputs(known)
     measures = shared.chosen_measures(arguments, inputs)
-    say_targets(measures, inputs, known)
     if TERMS in views:
         measures = _with_terms(measures)
     with Bar("drawing", "random lists") as bar:

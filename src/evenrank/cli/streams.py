@@ -47,13 +47,13 @@ def put(text: str) -> None:
 def say(message: str) -> None:
     """A message. Each of its lines is prefixed, none is very long, and nothing in it steers the terminal.
 
-    On a terminal, lines are wrapped at its width; in a file each stays one line.
+    Lines are wrapped at the width of the terminal, or at COLUMNS; in a file each stays one line.
     """
     if sys.stderr is None:
         return
     lines = [f"evenrank: {printable(_shortened(line))}" for line in for_reader(message).split("\n")]
-    if is_terminal():
-        lines = [wrapped(line, message_width()) for line in lines]
+    if (width := _width_of(sys.stderr)) is not None:
+        lines = [wrapped(line, width) for line in lines]
     write_message("".join(f"{line}\n" for line in lines))
 
 
@@ -78,10 +78,23 @@ def write_message(text: str) -> None:
 
 def message_width() -> int:
     """The width of the terminal that messages go to, which stdout need not be."""
+    return _width_of(sys.stderr) or DEFAULT_WIDTH
+
+
+def terminal_width() -> int | None:
+    """The width of the terminal on stdout; None if stdout is something else and nobody says a width."""
+    return _width_of(sys.stdout)
+
+
+def _width_of(stream: TextIO | None) -> int | None:
+    """What COLUMNS says, else the width of the terminal; None where there is neither."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
     try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns or DEFAULT_WIDTH
+        return (os.get_terminal_size(stream.fileno()).columns or None) if stream is not None else None
     except (AttributeError, OSError, ValueError):
-        return DEFAULT_WIDTH
+        return None
 
 
 def is_terminal() -> bool:
@@ -158,11 +171,3 @@ def hold_closed_streams() -> None:
         except OSError:
             with suppress(OSError):
                 os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
-
-
-def terminal_width() -> int | None:
-    """The width of the terminal on stdout; None if stdout is something else."""
-    import shutil
-
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size().columns if terminal else None

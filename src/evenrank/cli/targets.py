@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from evenrank.cli.streams import say
 
 if TYPE_CHECKING:
     from evenrank.data.membership import Membership
-    from evenrank.inputs import Inputs
     from evenrank.inputs.description import Description
     from evenrank.inputs.project import Project
-    from evenrank.measures import Measure
 
 
 _SHOWN = 6  # values of a target
@@ -21,7 +18,7 @@ _SHOWN = 6  # values of a target
 
 def say_target(membership: Membership, *, named: bool) -> None:
     """Say the target of an attribute, and how to name another one. ``named``: somebody gave it."""
-    from evenrank.verdict.targets import target_name
+    from evenrank.data.attribute import target_name
 
     attribute = membership.attribute
     target = target_name(attribute.target)
@@ -31,30 +28,6 @@ def say_target(membership: Membership, *, named: bool) -> None:
         target += f" and {len(shares) - _SHOWN:,} more" if len(shares) > _SHOWN else ""
         target += ", which came with the groups"
     say(f"target of {attribute.name}: {target} (--target {shlex.quote(f'{attribute.name}=..')})")
-
-
-def say_targets(measures: Iterable[Measure], inputs: Inputs, known: Description) -> None:
-    """Say the targets that measures compare with, where nobody named one."""
-    if not inputs.groups:
-        return
-    from evenrank.measures.base import NO_TARGET
-    from evenrank.measures.group_share import LIST, GroupShare
-    from evenrank.measures.groups import GroupMeasure
-
-    settled, _, _ = inputs.settle(tuple(measures))
-    used = {
-        part.attr
-        for measure in settled
-        for part in measure.parts()
-        if isinstance(part, GroupMeasure)
-        and NO_TARGET in part.undefined_when
-        and part.own_target is None
-        and not (isinstance(part, GroupShare) and part.of == LIST)
-    }
-    named = {option.name for option in known.targets}
-    for one in inputs.groups:
-        if one.attribute.name in used - named:
-            say_target(one, named=False)
 
 
 def asked_options(known: Description, project: Project | None) -> dict[str, Any]:
@@ -69,7 +42,8 @@ def asked_targets(known: Description, others: str | None = None) -> dict[str, st
 
     A uniform one is named, since an attribute without a target has it too; others are the attributes' own.
     """
-    from evenrank.verdict.targets import EQUAL, OTHERS
+    from evenrank.data.attribute import EQUAL
+    from evenrank.verdict.targets import OTHERS
 
     named = {
         option.name: EQUAL if option.target == "uniform" and not option.averaged else None

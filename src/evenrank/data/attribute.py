@@ -18,6 +18,7 @@ SHARE_TOLERANCE = 1e-6 + 1e-9  # three times 0.333333 is a distribution
 
 UNIFORM, PRESENT, POOL, COLLECTION, RELEVANCE = "uniform", "present", "pool", "collection", "relevance"
 TARGETS = (UNIFORM, PRESENT, POOL, COLLECTION, RELEVANCE)
+CATALOGUE, CANDIDATES, EQUAL, GIVEN = "catalogue", "candidates", "equal", "given"  # what people read
 
 COMBINED = "*"  # between the names of attributes whose values are combined
 _NAME = re.compile(r"[^\s.,:='\"()*@]+(?: [^\s.,:='\"()*@]+)*")
@@ -177,3 +178,13 @@ def attribute_of(
                     f"order, values=[..]; found are {', '.join(map(repr, values[:8]))}"
                 ) from None
     return Attribute(name, tuple(values), ordinal, target)
+
+
+def target_name(target: object) -> str:
+    """What a target is called in all messages.
+
+    >>> target_name("collection"), target_name("uniform"), target_name((0.3, 0.7))
+    ('catalogue', 'equal', 'given')
+    """
+    names = {COLLECTION: CATALOGUE, POOL: CANDIDATES, UNIFORM: EQUAL}
+    return names.get(target, target) if isinstance(target, str) else GIVEN

@@ -101,7 +101,7 @@ def evaluate_prepared(
     others = [known.settled[measure] for measure in further]
     for measure in (*settled, *others):
         check_needs(measure, sources)
-    first, last = common_notes(inputs, sources, wanted, settled, known.note)
+    common = common_notes(inputs, sources, wanted, settled, known.note)
     blocks: list[ScoresBlock] = []
     more: list[ScoresBlock] = []
     notes: dict[str, tuple[ScoresNote, ...]] = {}
@@ -117,7 +117,7 @@ def evaluate_prepared(
         paired = []
         if sources.against is not None and any("against." in need for one in settled for need in one.needs):
             paired = pair_notes(name, ranking.query_ids, sources.against)
-        notes[name] = (*first, *paired, *said, *last)
+        notes[name] = (*common, *paired, *said)
     became = {repr(one): repr(two) for one, two in zip(wanted, settled, strict=True)}
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
     judged = any(part.judged_by for measure in wanted for part in measure.parts())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenrank.arrays import Bools, ragged
-from evenrank.data.attribute import COLLECTION, POOL, PRESENT, RELEVANCE
+from evenrank.data.attribute import COLLECTION, UNIFORM, target_name
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import PREFIX, Membership
 from evenrank.data.polarity import Polarity
@@ -24,7 +25,7 @@ from evenrank.ids import IdPlaces, without
 from evenrank.inputs.missing import evidence_words
 from evenrank.inputs.query_weights import unweighted_note
 from evenrank.measures import Direction, Measure
-from evenrank.measures.base import JUDGEMENTS
+from evenrank.measures.base import JUDGEMENTS, NO_TARGET
 from evenrank.measures.missing import counted_as
 from evenrank.scores.notes import ScoresNote
 
@@ -217,45 +218,39 @@ def common_notes(
     asked: Sequence[Measure],
     settled: Sequence[Measure],
     background: str | None,
-) -> tuple[list[ScoresNote], list[ScoresNote]]:
-    """What holds for all runs: what evidence there is and what measures became, which comes first, and what
-    has no part in the values, which comes last."""
+) -> list[ScoresNote]:
+    """What holds for all runs: what evidence there is, and what measures became with it."""
     needed = {need.partition(".")[2] for measure in settled for need in measure.needs}
-    first: list[ScoresNote] = []
-    intents, words, polarity = (sources.evidence.get(name) for name in ("intents", "words", "polarity"))
     kinds = {kind for measure in settled for kind in measure.judged_by}
+    intents, words, polarity = (sources.evidence.get(name) for name in ("intents", "words", "polarity"))
+    found: list[tuple[str, str]] = []
     if isinstance(intents, DiversityQrels):
         if "intents" in kinds and all(len(names) < 2 for names in intents.intent_ids):
-            text = "every query has one intent only: are these judgements by intent?"
-            first.append(ScoresNote("intents", text))
+            found.append(("intents", "every query has one intent only: are these judgements by intent?"))
         if "relevance" in kinds and inputs.grades_are_derived:
             text = "relevance is a document's best grade over the intents: no qrels were given"
-            first.append(ScoresNote("intents", text))
+            found.append(("intents", text))
     if background is not None:
-        first.append(ScoresNote("background", background))
+        found.append(("background", background))
     if isinstance(words, WordCounts) and "words" in needed:
         lexicon, where = words.lexicon, f", in {words.source}" if words.source else ""
         named = f"lexicon {lexicon.name!r} ({', '.join(lexicon.groups)})"
         text = f"words: {len(lexicon):,} terms of {named}, tokeniser {words.tokenizer!r}{where}"
-        first.append(ScoresNote("words", text))
+        found.append(("words", text))
     if isinstance(polarity, Polarity) and "polarity" in needed:
-        first += _polarity_notes(polarity, settled)
-    first += [ScoresNote("computed", text) for text in settled_notes(asked, settled)]
-    first += dict.fromkeys(_group_notes(sources, settled))
-    return first, [ScoresNote("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
+        found += _about_polarity(polarity, settled)
+    became = zip(asked, settled, strict=True)
+    found += [("computed", f"{one!r} was computed as {two!r}") for one, two in became if one != two]
+    found += [("weights", text) for text in unweighted_note(inputs.query_weights, settled)]
+    return [*(ScoresNote(*note) for note in found), *dict.fromkeys(_group_notes(sources, settled))]
 
 
-def settled_notes(asked: Sequence[Measure], settled: Sequence[Measure]) -> list[str]:
-    """What the measures that leave something open have become with the evidence there is."""
-    return [f"{one!r} was computed as {two!r}" for one, two in zip(asked, settled, strict=True) if one != two]
-
-
-def _polarity_notes(polarity: Polarity, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
+def _about_polarity(polarity: Polarity, measures: Sequence[Measure]) -> Iterator[tuple[str, str]]:
     """What to know of polarity that was fitted: a sign without meaning, queries without an axis."""
     reading = [measure for measure in measures if "ranked.polarity" in measure.needs]
     directed = [part for measure in reading for part in measure.parts() if getattr(part, "directed", False)]
     if polarity.oriented is False and directed:
-        yield ScoresNote(
+        yield (
             "polarity",
             "polarity: no perspectives were named, so which side is positive has no meaning, "
             f"nor has the side that {', '.join(map(repr, directed))} tells",
@@ -264,56 +259,71 @@ def _polarity_notes(polarity: Polarity, measures: Sequence[Measure]) -> Iterator
     if why:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in why.items())
         many = counted(why.total(), "query has", "queries have")
-        yield ScoresNote("polarity", f"polarity: {many} no axis, so all their scores are 0: {reasons}")
+        yield "polarity", f"polarity: {many} no axis, so all their scores are 0: {reasons}"
 
 
 def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[ScoresNote]:
-    """Which value has which share of a given target, and which side of a signed measure is which."""
-    described: set[str] = set()
+    """Which groups there are, what each should have, and which side of a signed measure is which."""
     for measure in itertools.chain.from_iterable(measure.parts() for measure in measures):
         name = next((need.partition(".")[2] for need in sorted(measure.needs) if PREFIX in need), "")
         source = sources.evidence.get(name)
         if not isinstance(source, Membership):
             continue
-        if name not in described:
-            described.add(name)
-            yield ScoresNote("groups", describe_groups(source))
-            same = alike_values(source.attribute.values)
-            if same:
-                pairs = "; ".join(" and ".join(map(repr, values)) for values in same[:VALUES_SHOWN])
-                of = f"groups of {source.attribute.name!r}"
-                yield ScoresNote(
-                    "spelling", f"{of}: possibly one group each, written in several ways: {pairs}"
-                )
-        values = source.attribute.values
-        if measure.direction is Direction.SIGNED and len(values) == 2:
+        attribute = source.attribute
+        yield ScoresNote("groups", _describe_groups(source))
+        if _compares_with_target(measure):
+            yield ScoresNote("target", _describe_target(source))
+        if same := alike_values(attribute.values):
+            pairs = "; ".join(" and ".join(map(repr, values)) for values in same[:VALUES_SHOWN])
+            text = f"groups of {attribute.name!r}: possibly one group each, written in several ways: {pairs}"
+            yield ScoresNote("spelling", text)
+        if measure.direction is Direction.SIGNED and len(attribute.values) == 2:
+            first, second = attribute.values
             text = (
-                f"positive where documents of {values[0]!r} get more than those of {values[1]!r}, "
-                "negative where they get less"
+                f"positive where documents of {first!r} get more than those of {second!r}, negative where "
+                "they get less"
             )
             if measure.by_value:  # a column for each
                 text = "above 0 the value of the column has more than its target, below 0 less"
             yield ScoresNote("sides", text, repr(measure))
 
 
-def describe_groups(membership: Membership) -> str:
-    """The groups that were used, how many documents each has, and the shares that they should have."""
-    attribute, sizes = membership.attribute, membership.sizes().tolist()
-    fixed = not attribute.has_query_targets and attribute.target not in (PRESENT, POOL, COLLECTION, RELEVANCE)
-    shares = attribute.targets([""])[0].tolist() if fixed else [None] * len(sizes)
-    listed = []
-    for value, size, share in zip(attribute.values[:VALUES_SHOWN], sizes, shares, strict=False):
-        # where documents belong to groups by shares, their number need not be whole
-        many = f"{size:,.0f}" if size == round(size) else f"about {size:,.0f}"
-        listed.append(f"{value} ({many}{'' if share is None else f', target {share:.4g}'})")
-    more = len(attribute.values) - VALUES_SHOWN
-    said = f"groups of {attribute.name!r} by their documents: {', '.join(listed)}"
-    said += f" and {more:,} more" if more > 0 else ""
-    if not fixed:
-        said += f"; target {'by query' if attribute.has_query_targets else repr(attribute.target)}"
+def _compares_with_target(measure: Measure) -> bool:
+    """Whether the target of the attribute has a part in its values."""
+    from evenrank.measures.groups import GroupMeasure  # not loaded for those who have no groups
+
+    if not isinstance(measure, GroupMeasure) or measure.own_target is not None:
+        return False
+    return NO_TARGET in measure.undefined_when and getattr(measure, "of", "target") == "target"
+
+
+def _describe_groups(membership: Membership) -> str:
+    sizes = zip(membership.attribute.values, membership.sizes().tolist(), strict=True)
+    # where documents belong to groups by shares, their number need not be whole
+    listed = [f"{v} ({'' if size == round(size) else 'about '}{size:,.0f})" for v, size in sizes]
+    said = f"groups of {membership.attribute.name!r} by their documents: {_some(listed)}"
     if not membership.named:
         said += (
             ". These are all the labels found: if some are not groups, name the groups with values= and say "
             "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
         )
     return said
+
+
+def _describe_target(membership: Membership) -> str:
+    attribute, target = membership.attribute, membership.attribute.target
+    shares = target if isinstance(target, tuple) else ()
+    if target == COLLECTION:
+        sizes = membership.sizes()
+        shares = (sizes / sizes.sum()).tolist()
+    listed = [f"{value} {share:.4g}" for value, share in zip(attribute.values, shares, strict=False)]
+    kind = "by query" if attribute.has_query_targets else target_name(target)
+    if target == UNIFORM:
+        another = shlex.quote(f"{attribute.name}=..")
+        kind += f" shares; name another with target= (--target {another})"
+    return f"target of {attribute.name!r}: {', '.join(filter(None, (kind, _some(listed))))}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - VALUES_SHOWN
+    return ", ".join(names[:VALUES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

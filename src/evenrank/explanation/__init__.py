@@ -11,7 +11,6 @@ from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
 from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
-from evenrank.evaluation.notes import settled_notes
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
@@ -25,6 +24,7 @@ from evenrank.measures import Measure, parse_measure
 from evenrank.measures.neutrality import NeutralityMeasure
 from evenrank.scores import INFINITE, OK, ScoresBlock
 from evenrank.scores.names import checked_labels, full_name
+from evenrank.scores.notes import ScoresNote
 
 if TYPE_CHECKING:
     from evenrank.measures.registry import MeasureLike
@@ -97,11 +97,9 @@ def _explained(
 ) -> Explanation:
     own = inputs.one_run("explain")
     (wanted,), sources, note = inputs.settle([asked])
-    known = PreparedEvidence(inputs, sources, {wanted: wanted}, note, lists)
-    scores, _ = evaluate_prepared(known, [wanted])
-    block = scores.blocks[0]
+    scores, _ = evaluate_prepared(PreparedEvidence(inputs, sources, {asked: wanted}, note, lists), [asked])
+    block, notes = scores.blocks[0], list(scores.notes_by_run[own.name])
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
-    notes = [*settled_notes([asked], [wanted]), *scores.notes[own.name]]
 
     trial = MeasuredList(wanted, _as_needed(lists, own, query, _needs(wanted, sources)))
     counting = counting_rows(wanted, trial.evidence)
@@ -114,16 +112,16 @@ def _explained(
     changes: dict[int, dict[str, float]] | None = None
     if adds is None:
         changes, why = _changes(trial, counting[counting < shown], own)
-        notes.append(why)
+        notes.append(ScoresNote("measure", why))
     best = None
     if wanted.direction not in BETTER:
-        notes.append(f"no order is best: {wanted.direction.value}")
+        notes.append(ScoresNote("measure", f"no order is best: {wanted.direction.value}"))
     elif statuses == [OK]:
         best = best_order(trial, counting)
     by_words = any(part.family == "words" for part in wanted.parts())
     if by_words and inputs.words is not None and not inputs.words.has_terms:
         hint = "the words themselves are not shown, because they were counted without terms=True (--terms)"
-        notes.append(for_reader(hint))
+        notes.append(ScoresNote("measure", for_reader(hint)))
     ids = own.documents(query)
     places = {} if best is None else {row: place for place, row in enumerate(best.rows.tolist(), 1)}
     takes_part = set(counting.tolist())
@@ -150,20 +148,19 @@ def _explained(
         if best is None
         else BestOrder(tuple(ids[row] for row in best.rows.tolist()), best.value, best.exact, best.how),
         ideal=ideal_list(trial, sources, query) if set(statuses) <= {OK, INFINITE} else None,
-        notes=tuple(notes),
-        labels=_labels(block, asked, labels) if labels else {},
+        said=tuple(notes),
+        labels=_labels(block, wanted, labels) if labels else {},
     )
 
 
-def _labels(block: ScoresBlock, asked: Measure, labels: Mapping[str, str]) -> dict[str, str]:
+def _labels(block: ScoresBlock, settled: Measure, labels: Mapping[str, str]) -> dict[str, str]:
     """The labels by column, whether they name the measure that was asked for or what it became."""
-    named = checked_labels([replace(block, measure=asked), block], labels)
-    found: dict[str, str] = {}
-    for column in ("", *block.columns):
-        for measure in (asked, block.measure):
-            if (name := full_name(repr(measure), column)) in named:
-                found[column] = named[name]
-    return found
+    named = checked_labels([block, replace(block, measure=settled)], labels)
+    names = {
+        column: [full_name(repr(measure), column) for measure in (block.measure, settled)]
+        for column in ("", *block.columns)
+    }
+    return {column: named[name] for column, own in names.items() for name in own if name in named}
 
 
 def _check_asked(run: Run, measure: Measure, query: str, sources: Sources) -> None:

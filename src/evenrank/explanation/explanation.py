@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from evenrank.measures import Measure
+from evenrank.scores.notes import ScoresNote
 from evenrank.tables import Table, plain
 
 
@@ -86,13 +87,18 @@ class Explanation:
     counting: int
     best: BestOrder | None = None
     ideal: Ideal | None = None
-    notes: tuple[str, ...] = ()
+    said: tuple[ScoresNote, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)  # what people see; of the measure under ""
 
     @property
     def name(self) -> str:
         """What the measure is called where people read it."""
         return self.labels.get("") or repr(self.measure)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be known to read the value, in words."""
+        return tuple(map(str, self.said))
 
     @property
     def value(self) -> float:
@@ -109,39 +115,29 @@ class Explanation:
             "values": plain(self.values),
             "statuses": dict(self.statuses),
             "counting": self.counting,
-            "documents": [_document(document) for document in self.documents],
+            "documents": [_plain_document(document) for document in self.documents],
             "best": None if self.best is None else plain(asdict(self.best)),
             "ideal": None if self.ideal is None else plain(asdict(self.ideal)),
             "notes": list(self.notes),
         }
 
     def __repr__(self) -> str:
-        from evenrank.explanation.render import as_text
-
-        return as_text(self)
+        return self.to_table().to_text()
 
     def _repr_html_(self) -> str:
         return self.to_table().to_html()
 
-    def to_table(self) -> Table:
-        """One row for each rank: what is known of the document, and what it does to the value."""
+    def to_table(self, *, all_notes: bool = False) -> Table:
+        """One row for each rank: what is known of the document, and what it does to the value; beneath it
+        ``all_notes``, or those that change how the value is to be read."""
         from evenrank.explanation.render import explanation_table
 
-        return explanation_table(self)
+        return explanation_table(self, all_notes=all_notes)
 
 
-def _document(document: RankedDocument) -> dict[str, Any]:
-    known = asdict(document.known)
+def _plain_document(document: RankedDocument) -> dict[str, Any]:
+    facts = asdict(document)
+    known = facts.pop("known")
     if document.known.terms is not None:
         known["terms"] = [term._asdict() for term in document.known.terms]
-    return plain(  # type: ignore[no-any-return]
-        {
-            "rank": document.rank,
-            "document": document.document,
-            "counts_in": document.counts_in,
-            **known,
-            "adds": document.adds,
-            "change_without": document.change_without,
-            "best_rank": document.best_rank,
-        }
-    )
+    return plain(facts | known)  # type: ignore[no-any-return]

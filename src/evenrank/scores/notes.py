@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenrank.errors import counted
+from evenrank.errors import counted, for_reader
 from evenrank.measures.base import EXTREMES
 from evenrank.scores.columns import largest_columns
 from evenrank.scores.names import arrow
@@ -24,6 +24,7 @@ CHANGES_READING = {
     "rankings": True,  # queries that are undefined in some of their rankings
     "polarity": True,
     "intents": True,
+    "target": True,  # what groups are compared with
     "sides": True,  # which side a sign is
     "weights": True,
     "gap": True,  # between categories of queries
@@ -32,7 +33,6 @@ CHANGES_READING = {
     "said": True,  # read from a file
     "background": False,
     "words": False,
-    "read": False,  # how much of a file was
     "groups": False,
     "computed": False,  # what a measure that leaves something open has become
     "aside": False,  # read from a file, and of a kind that changes nothing
@@ -59,7 +59,7 @@ class ScoresNote(NamedTuple):
         return CHANGES_READING[self.kind]
 
     def __str__(self) -> str:
-        return f"{self.measure}: {self.text}" if self.measure else self.text
+        return for_reader(f"{self.measure}: {self.text}" if self.measure else self.text)
 
 
 class _NoteLine(NamedTuple):

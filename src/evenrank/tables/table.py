@@ -208,7 +208,12 @@ def printed(
     marked = [place for place, table in enumerate(tables) if table.marks_best()]
     tables = [replace(table, legend=place in marked[-1:]) for place, table in enumerate(tables)]
     if form == "table":
-        colour = terminal.wants_colour(width) if color is None else color
+        colour = terminal.wants_colour() if color is None else color
+        last = {note: place for place, table in enumerate(tables) for note in table.notes}
+        tables = [  # what several tables say stands beneath the last of them
+            table.with_notes(note for note in dict.fromkeys(table.notes) if last[note] == place)
+            for place, table in enumerate(tables)
+        ]
         return "\n\n".join(table.to_text(width, color=colour) for table in tables) + "\n"
     if form in ("markdown", "latex", "html"):
         return "\n".join(getattr(table, f"to_{form}")() for table in tables)

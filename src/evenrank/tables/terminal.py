@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,9 +24,9 @@ _GAP = 2  # columns of a terminal between two columns of a table
 Cells = Sequence[Sequence[str]]
 
 
-def wants_colour(width: int | None) -> bool:
+def wants_colour() -> bool:
     """Whether text may be coloured: on a terminal, unless the variable NO_COLOR is set."""
-    return width is not None and not os.environ.get("NO_COLOR")
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def colour_of(cell: Any) -> str:

@@ -8,13 +8,13 @@ import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s, UInt64s
 from evenrank.attention import Attention, log2
+from evenrank.data.attribute import CANDIDATES
 from evenrank.data.evidence_source import Pairs
 from evenrank.data.membership import Membership
 from evenrank.data.run import Run
 from evenrank.ids import as_strings, hash_strings, take
 from evenrank.stats.weights import weighted_mean
 from evenrank.verdict.redealing import TINY, Chance, Labelled, Lists, chance_of
-from evenrank.verdict.targets import CANDIDATES
 
 ATTENTION = log2()  # how places count
 

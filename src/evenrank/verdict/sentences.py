@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from evenrank.data.attribute import CANDIDATES, CATALOGUE, EQUAL, GIVEN
 from evenrank.errors import counted
 from evenrank.tables import number
 from evenrank.verdict.advice import PLACES
 from evenrank.verdict.redealing import LEAST_QUERIES, LEAST_UNITS
-from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, GIVEN, target_means
+from evenrank.verdict.targets import target_means
 from evenrank.verdict.value import (
     MOST_UNLABELLED,
     NOT_SHOWN,

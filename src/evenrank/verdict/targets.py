@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evenrank.data.attribute import COLLECTION, POOL, RELEVANCE, UNIFORM
+from evenrank.data.attribute import (
+    CANDIDATES,
+    CATALOGUE,
+    COLLECTION,
+    EQUAL,
+    GIVEN,
+    POOL,
+    RELEVANCE,
+    UNIFORM,
+)
 from evenrank.data.membership import Membership
 from evenrank.errors import ParameterError
 from evenrank.inputs import Inputs
 
-CATALOGUE, CANDIDATES, EQUAL, GIVEN = "catalogue", "candidates", "equal", "given"
 TARGETS = (CATALOGUE, CANDIDATES, EQUAL, GIVEN)
 _KINDS = {COLLECTION: CATALOGUE, POOL: CANDIDATES}
 _OF_KIND = {CATALOGUE: COLLECTION, CANDIDATES: POOL, EQUAL: UNIFORM}
@@ -18,16 +26,6 @@ _OF_KIND = {CATALOGUE: COLLECTION, CANDIDATES: POOL, EQUAL: UNIFORM}
 # by attribute: None is the attribute's own, and OTHERS stands for all that are not named
 WhichTarget = str | Mapping[str, str | None] | None
 OTHERS = "*"
-
-
-def target_name(target: object) -> str:
-    """What a target is called in all messages.
-
-    >>> target_name("collection"), target_name("uniform"), target_name((0.3, 0.7))
-    ('catalogue', 'equal', 'given')
-    """
-    names = {COLLECTION: CATALOGUE, POOL: CANDIDATES, UNIFORM: EQUAL}
-    return names.get(target, target) if isinstance(target, str) else GIVEN
 
 
 def target_means(kind: str, depth: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from evenrank.data.attribute import CANDIDATES, CATALOGUE, EQUAL
 from evenrank.errors import counted
 from evenrank.measures import Direction
 from evenrank.reporting.page import safe
@@ -30,7 +31,7 @@ from evenrank.verdict.sentences import (
     signed_points,
 )
 from evenrank.verdict.sureness import NOTHING_KNOWN, ONLY_SCORES, describe_no_advice, describe_sureness
-from evenrank.verdict.targets import CANDIDATES, CATALOGUE, EQUAL, target_means
+from evenrank.verdict.targets import target_means
 from evenrank.verdict.value import NOT_SHOWN, TOO_FEW
 
 WORST = 3
