@@ -67,21 +67,26 @@ def run(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("width", [50, 60, 80])
-def test_messages_are_wrapped_on_a_terminal_alone(width: int) -> None:
+def test_messages_are_wrapped_on_a_terminal_and_at_columns(width: int) -> None:
     """An option that they name stays in one line with its value, so that it can be copied."""
     words = [sys.executable, "-m", "evenrank", "queryset", "page", "sheets"]
-    plain = subprocess.run(words, capture_output=True, text=True, check=False).stderr
+    bare = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    plain, narrow = (
+        subprocess.run(words, capture_output=True, text=True, check=False, env=bare | more).stderr
+        for more in ({}, {"COLUMNS": str(width)})
+    )
     assert len(plain.splitlines()) == 1
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=theirs, check=False)
+    subprocess.run(words, stdout=subprocess.DEVNULL, stderr=theirs, check=False, env=bare)
     os.close(theirs)
-    lines = os.read(ours, 100_000).decode().splitlines()
+    shown = os.read(ours, 100_000).decode()
     os.close(ours)
-    assert " ".join(lines).split() == plain.split()
-    assert len(lines) > 1
-    assert all(len(line) <= width for line in lines), lines
-    assert any("-o sheets" in line for line in lines), lines
+    for lines in (shown.splitlines(), narrow.splitlines()):
+        assert " ".join(lines).split() == plain.split()
+        assert len(lines) > 1
+        assert all(len(line) <= width for line in lines), lines
+        assert any("-o sheets" in line for line in lines), lines
 
 
 @pytest.mark.parametrize(

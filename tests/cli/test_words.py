@@ -89,6 +89,7 @@ def test_a_set_of_documents_as_background(evenrank: Evenrank, counted: Path) -> 
         "NFaiRR@1",
         "--background",
         "ids.txt",
+        "--notes",
     )
     assert explained.code == 0
     assert "background: 2 documents" in explained.out

@@ -16,7 +16,7 @@ from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
 from evenrank.cli.streams import put, say, say_notes, terminal_width
 from evenrank.cli.values import View, positive, view_of
-from evenrank.errors import ParameterError
+from evenrank.errors import ParameterError, counted
 from evenrank.inputs.file_options import STDIN
 
 if TYPE_CHECKING:
@@ -144,7 +144,10 @@ def _explain_lists(arguments: argparse.Namespace) -> int:
         for query in queries
         for one in explain_measures(inputs, measures, query, missing, arguments.depth, labels)
     ]
-    put(_printed_lists(found, arguments.format or "table"))
+    put(_printed_lists(found, arguments.format or "table", all_notes=arguments.notes))
+    asides = {note for one in found for note in one.said if not note.changes_reading}
+    if asides and not arguments.notes:
+        say(f"{counted(len(asides), 'more note', 'more notes')}: --notes")
     return 0
 
 
@@ -186,12 +189,12 @@ def _worst(
     return worst
 
 
-def _printed_lists(explanations: list[Explanation], form: str) -> str:
+def _printed_lists(explanations: list[Explanation], form: str, *, all_notes: bool) -> str:
     from evenrank.tables import DELIMITERS, delimited, json_line, printed
 
     if form == "jsonl":  # has what no table can hold
         return "".join(json_line(explanation.to_dict()) for explanation in explanations)
-    tables = [explanation.to_table() for explanation in explanations]
+    tables = [explanation.to_table(all_notes=all_notes) for explanation in explanations]
     if form in DELIMITERS:  # measures know different things of a document: a column that one lacks is empty
         return delimited((row for table in tables for row in table.to_records()), DELIMITERS[form])
     return printed(tables, form, terminal_width())
