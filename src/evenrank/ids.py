@@ -89,14 +89,9 @@ def _flaws(values: Any, role: str, source: str) -> Exception:
             )
         elif not value:
             problems.append(Problem(row, f"{role} is empty"))
-        elif any("\ud800" <= character <= "\udfff" for character in value):
-            what = f"{role} {value!r:.80} holds half of a surrogate pair, which no file can hold"
-            problems.append(Problem(row, what))
-        if len(problems) > PROBLEMS_SHOWN:
-            break
-    return (
-        DataError.listing(source, problems) if problems else InputTypeError(f"{source}: {role}: ids are text")
-    )
+        elif not value.isprintable() and value.encode(errors="replace").decode() != value:
+            problems.append(Problem(row, f"{role} {value!r:.80} cannot be written in UTF-8"))
+    return DataError.listing(source, problems[: PROBLEMS_SHOWN + 1])
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -232,47 +227,15 @@ def encode_first_seen(values: Iterable[str]) -> tuple[npt.NDArray[np.int32], tup
 
 def places_among(ids: Sequence[str], among: Sequence[str]) -> Int64s:
     """Where each id stands in ``among``, in which none is twice; -1 where it does not."""
-    return IdPlaces(among).of(ids)
+    if ids == among:  # the usual case, and known at once
+        return np.arange(len(ids))
+    return np.fromiter(map(positions(among).get, ids, repeat(-1)), np.int64, len(ids))
 
 
 def without(ids: Sequence[str], others: Sequence[str]) -> list[str]:
     """The ids that are not among the others, in their order."""
     there = frozenset(others)
     return [one for one in ids if one not in there]
-
-
-class IdPlaces:
-    """Where ids stand among these. The last answer is kept: many ask about the same queries."""
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        self.ids = tuple(ids)
-        self._last: tuple[Sequence[str], Int64s] = (), np.zeros(0, np.int64)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return positions(self.ids)
-
-    def of(self, others: Sequence[str]) -> Int64s:
-        """The place of each of the others here, -1 where it is not here."""
-        asked, places = self._last
-        if others is asked:
-            return places
-        if others == self.ids:  # the usual case, and known at once
-            places = np.arange(len(others))
-        else:
-            places = np.fromiter(map(self._places.get, others, repeat(-1)), np.int64, len(others))
-        places.flags.writeable = False
-        if isinstance(others, tuple):  # a list may hold something else the next time
-            self._last = others, places
-        return places
-
-    def missing(self, others: Sequence[str]) -> list[str]:
-        """The others that are not here."""
-        return without(others, self.ids)
-
-    def beyond(self, others: Sequence[str]) -> list[str]:
-        """The ids here that are not among the others."""
-        return without(self.ids, others)
 
 
 def positions(ids: Sequence[str]) -> dict[str, int]:

@@ -24,7 +24,6 @@ from evenrank.ids import (
     places_among,
 )
 
-_NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
 _MOST_BITS = 26  # of a key, to say where to look first: 256 MB
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
@@ -35,11 +34,8 @@ class PairIndex:
     """Rows of a table by (query code, document id); for a table by document, all query codes are 0.
 
     Keys are 64-bit hashes in their order, and a table says where those with the same leading bits begin: a
-    look-up reads mostly one key. Ids of up to eight bytes are one to one with their hashes; longer ones are
-    compared themselves, so that a collision costs time, not correctness.
-
-    The index of a large table is made when it pays: a few ids are looked for the other way round the first
-    time, by one pass over the table that asks of each row whether it is among them.
+    look-up reads mostly one key. What is found is then compared itself, and a table in which two pairs have
+    one key is looked up in a dictionary, so that a collision costs time, not correctness.
     """
 
     def __init__(self, query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) -> None:
@@ -48,58 +44,69 @@ class PairIndex:
         self._asked = False
 
     @cached_property
-    def _sorted(self) -> tuple[UInt64s, Int64s]:
-        """The keys in their order, and the row of each; behind the last one a key that ends any search."""
+    def _sorted(self) -> tuple[UInt64s, Int64s, npt.NDArray[np.int32], np.uint64]:
+        """The keys in their order, and behind them one that ends any search; the row of each; where keys with
+        the same leading bits begin; and how far to shift a key to have these."""
         keys = self._doc_ids.hashes + mix_codes(self._query_codes)
         rows = np.argsort(keys)
-        return np.append(keys[rows], _LAST), rows
-
-    @cached_property
-    def _starts(self) -> tuple[npt.NDArray[np.int32], np.uint64]:
-        """Where the keys with the same leading bits begin, and how far to shift a key to have these."""
-        keys = self._sorted[0][:-1]
+        keys = keys[rows]
         bits = min(_MOST_BITS, max(4, (2 * len(keys)).bit_length()))
         shift = np.uint64(64 - bits)
         counts = np.bincount((keys >> shift).view(np.int64), minlength=1 << bits)
-        return (np.cumsum(counts) - counts).astype(np.int32), shift
+        return (
+            np.append(keys, _LAST),
+            np.append(rows, -1),
+            (np.cumsum(counts) - counts).astype(np.int32),
+            shift,
+        )
+
+    @cached_property
+    def _colliding(self) -> dict[tuple[int, str], int]:
+        """All pairs, where two of them have the same key; else none."""
+        keys = self._sorted[0]
+        if not (keys[1:] == keys[:-1]).any():
+            return {}
+        pairs = zip(self._query_codes.tolist(), self._doc_ids.array().to_pylist(), strict=True)
+        return {pair: row for row, pair in enumerate(pairs)}
 
     def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows) -> Int64s:
         """The row of each pair, or -1; no codes for a table by document."""
+        codes = np.zeros(len(doc_ids), np.int64) if query_codes is None else query_codes
         if not self._asked and len(doc_ids) < _FEW * len(self._doc_ids):
-            self._asked = True
+            self._asked = True  # the next time an index pays
             wanted = pc.is_in(self._doc_ids.strings, value_set=doc_ids.array().unique())
-            rows = np.flatnonzero(values_of(wanted))
-            part = PairIndex(self._query_codes[rows], self._doc_ids.at(rows))
-            part._asked = True  # it has all rows where every query has these documents
-            return np.append(rows, -1)[part.locate(query_codes, doc_ids)]
-        sorted_keys, sorted_rows = self._sorted
-        starts, shift = self._starts
-        found = np.full(len(doc_ids), -1, dtype=np.int64)
+            part = np.flatnonzero(values_of(wanted))
+            index = PairIndex(self._query_codes[part], self._doc_ids.at(part))
+            index._asked = True  # it has all rows where every query has these documents
+            return np.append(part, -1)[index.locate(codes, doc_ids)]
+        if self._colliding:
+            pairs = zip(codes.tolist(), doc_ids.array().to_pylist(), strict=True)
+            return np.array([self._colliding.get(pair, -1) for pair in pairs], np.int64)
+        keys, rows, starts, shift = self._sorted
+        found = np.full(len(doc_ids), -1, np.int64)
         for begin in range(0, len(doc_ids), _PAIRS_AT_ONCE):
-            keys = doc_ids.hashes[begin : begin + _PAIRS_AT_ONCE]
-            pairs = np.arange(begin, begin + len(keys))  # those still looked for
-            keys = keys + (_NO_QUERY if query_codes is None else mix_codes(query_codes[pairs]))
-            at = starts.take((keys >> shift).view(np.int64)).astype(np.int64)
-            while len(pairs):  # as often as the most keys with the same leading bits
-                there = sorted_keys.take(at)
-                alike = np.flatnonzero((there == keys) & (at < len(sorted_rows)))
-                rows, asked = sorted_rows.take(at[alike]), pairs[alike]
-                same = self._are(rows, query_codes, doc_ids, asked)
-                found[asked[same]] = rows[same]
-                further = there < keys
-                further[alike[~same]] = True
-                on = np.flatnonzero(further)
-                pairs, keys, at = pairs[on], keys[on], at[on] + 1
+            block = slice(begin, begin + _PAIRS_AT_ONCE)
+            wanted = doc_ids.hashes[block] + mix_codes(codes[block])
+            at = starts.take((wanted >> shift).view(np.int64))
+            there = keys.take(at)
+            behind = np.flatnonzero(there < wanted)
+            while len(behind):  # as often as the most keys with the same leading bits
+                at[behind] += 1
+                there[behind] = keys.take(at[behind])
+                behind = behind[there[behind] < wanted[behind]]
+            same = np.flatnonzero(there == wanted)
+            some, asked = rows.take(at[same]), begin + same
+            right = self._are(some, codes, doc_ids, asked)
+            found[asked[right]] = some[right]
         return found
 
     def _are(
-        self, rows: Int64s, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows, pairs: Int64s
+        self, rows: Int64s, codes: npt.NDArray[Any], doc_ids: StringRows, pairs: Int64s
     ) -> npt.NDArray[np.bool_]:
-        """Whether each row is the pair whose key is equal to its own."""
+        """Whether each row is the pair whose key is equal to its own. Hashes tell short ids apart."""
         lengths = self._doc_ids.lengths.take(rows)
         same: npt.NDArray[np.bool_] = lengths == doc_ids.lengths.take(pairs)
-        if query_codes is not None:
-            same &= self._query_codes[rows] == query_codes[pairs]
+        same &= self._query_codes.take(rows) == codes.take(pairs)
         long = np.flatnonzero(same & (lengths > WHOLE_IN_HASH))
         if len(long):
             same[long] = values_of(pc.equal(self._doc_ids.at(rows[long]), doc_ids.at(pairs[long])))
@@ -139,15 +146,15 @@ class PairRows:
 
 def row_ids(
     documents: Any, queries: Any, name: str
-) -> tuple[pa.LargeStringArray, npt.NDArray[np.int32], tuple[str, ...] | None]:
+) -> tuple[pa.LargeStringArray, Int64s, tuple[str, ...] | None]:
     """The document of each row, the code of its query, and the queries; all codes are 0 without queries."""
     doc_ids = as_ids(documents, "document", name)
     if queries is None:
-        return doc_ids, np.zeros(len(doc_ids), np.int32), None
+        return doc_ids, np.zeros(len(doc_ids), np.int64), None
     codes, query_ids = encode_first_seen(as_ids(queries, "query", name))
     if len(codes) != len(doc_ids):
         raise DataError(f"{name}: {len(codes)} queries for {len(doc_ids)} documents")
-    return doc_ids, codes, query_ids
+    return doc_ids, codes.astype(np.int64), query_ids
 
 
 def all_differ(
@@ -155,9 +162,7 @@ def all_differ(
 ) -> bool:
     """Whether no (query, document) stands twice. True is certain; False may be two ids of equal hash."""
     keys = hash_strings(doc_ids) if hashes is None else hashes
-    if query_codes.any():
-        keys = keys ^ mix_codes(query_codes)
-    keys = np.sort(keys)
+    keys = np.sort(keys ^ mix_codes(query_codes) if query_codes.any() else keys)
     return not (keys[1:] == keys[:-1]).any()
 
 
@@ -171,24 +176,18 @@ def first_of_pairs(query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray) 
 
 
 def repeated_pairs(
-    query_codes: npt.NDArray[Any],
-    doc_ids: pa.LargeStringArray,
-    most: int = PROBLEMS_SHOWN + 1,
-    hashes: UInt64s | None = None,
+    query_codes: npt.NDArray[Any], doc_ids: pa.LargeStringArray, hashes: UInt64s | None = None
 ) -> list[tuple[int, int]]:
-    """For rows whose (query, document) stands earlier: the first such row, and the row; at most ``most``.
-
-    ``hashes`` are those of the ids, where they are known. Hashes tell that there is none, so that ten million
-    rows without any take the memory of one more column.
-    """
-    if all_differ(query_codes, doc_ids, hashes):
+    """For rows whose (query, document) stands earlier: the first such row, and the row; as many as are shown,
+    and one more. ``hashes`` are those of the ids, where they are known."""
+    if all_differ(query_codes, doc_ids, hashes):  # so ten million rows take the memory of one more column
         return []
     first: dict[tuple[int, str], int] = {}
     twice = []
     for row, pair in enumerate(zip(query_codes.tolist(), doc_ids.to_pylist(), strict=True)):
         if first.setdefault(pair, row) != row:
             twice.append((first[pair], row))
-    return twice[:most]
+    return twice[: PROBLEMS_SHOWN + 1]
 
 
 def refuse_repeated(
@@ -199,9 +198,6 @@ def refuse_repeated(
     hashes: UInt64s | None = None,
 ) -> None:
     """Raise where a (query, document) stands twice. ``describe`` is given the row and its document."""
-    twice = repeated_pairs(query_codes, doc_ids, hashes=hashes)
-    if twice:
+    if twice := repeated_pairs(query_codes, doc_ids, hashes):
         problems = [Problem(row + 1, describe(row, doc_ids[row].as_py())) for _, row in twice]
-        error = DataError.listing(name, problems)
-        error.firsts = tuple(first for first, _ in twice[: len(error.problems)])
-        raise error
+        raise DataError.listing(name, problems)

@@ -27,7 +27,7 @@ from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairRows, refuse_repeated
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.ids import IdPlaces, StringRows, as_ids, as_strings, positions, take, update_digest
+from evenrank.ids import StringRows, as_ids, as_strings, positions, take, update_digest
 
 
 class JudgedQueries(PairRows):
@@ -35,10 +35,6 @@ class JudgedQueries(PairRows):
 
     query_ids: tuple[str, ...]
     offsets: Int64s  # (Q + 1,)
-
-    @cached_property
-    def query_places(self) -> IdPlaces:
-        return IdPlaces(self.query_ids)
 
     @cached_property
     def query_positions(self) -> dict[str, int]:
@@ -56,10 +52,6 @@ class JudgedQueries(PairRows):
 
     def __contains__(self, query: object) -> bool:
         return query in self.query_positions
-
-    def codes_of(self, query_ids: Sequence[str]) -> Int64s:
-        """The position of each query here, -1 where it is not judged."""
-        return self.query_places.of(query_ids)
 
     def rows_of_queries(self, query_ids: Sequence[str]) -> tuple[Int64s, Int64s]:
         """The rows of these queries one after another, and where each begins; a query may have none."""

@@ -30,7 +30,7 @@ from evenrank.evaluation.spelling import spelling_notes
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
 from evenrank.evidence.ranked_evidence import RankedEvidence
-from evenrank.ids import IdPlaces
+from evenrank.ids import places_among, without
 from evenrank.inputs import Inputs
 from evenrank.inputs.coerce import check_needs
 from evenrank.inputs.missing import check_missing
@@ -137,9 +137,9 @@ def _evaluate_run(
     nothing is said."""
     sources, asked = known.sources, known.inputs.queries
     measures = list(dict.fromkeys([*wanted, *further]))
-    judged = {kind: sources.judged_places(kind) for m in measures for kind in sorted(m.judged_by)}
+    judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
     queries = asked or run.query_ids
-    unranked = [query for places in judged.values() for query in places.beyond(queries)]
+    unranked = [query for ids in judged.values() for query in without(ids, queries)]
     if asked is None and unranked:
         queries = (*queries, *dict.fromkeys(unranked))
     notes = dict.fromkeys(query_notes(name, run.query_ids, judged, asked))
@@ -171,17 +171,17 @@ def _scopes(
     measures: Sequence[Measure],
     queries: tuple[str, ...],
     own: tuple[str, ...],
-    judged: Mapping[str, IdPlaces],
+    judged: Mapping[str, tuple[str, ...]],
     asked: tuple[str, ...] | None,
 ) -> dict[Scope, list[Measure]]:
     """The measures by their queries: those asked for, else the judged ones, else the run's. Measures with the
     same queries share what they look at."""
     found: dict[bytes, tuple[Scope, list[Measure]]] = {}
     for measure in measures:
-        needed = [judged[kind] for kind in sorted(measure.judged_by)] or [IdPlaces(own)]
+        needed = [judged[kind] for kind in sorted(measure.judged_by)] or [own]
         common = np.ones(len(queries), dtype=bool)  # (Q,)
-        for places in needed if asked is None else ():
-            common &= places.of(queries) >= 0
+        for ids in needed if asked is None else ():
+            common &= places_among(queries, ids) >= 0
         if not common.any():
             raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
         chosen = None if common.all() else np.flatnonzero(common)

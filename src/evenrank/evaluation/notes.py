@@ -21,7 +21,7 @@ from evenrank.errors import DataError, MissingEvidenceError, counted, few
 from evenrank.evaluation.spelling import alike_values, describe_alike_queries
 from evenrank.evidence.align import OF_THE_RUN, Sources, split_needs
 from evenrank.evidence.ranked_evidence import RankedEvidence, Reference
-from evenrank.ids import IdPlaces, without
+from evenrank.ids import without
 from evenrank.inputs.missing import evidence_words
 from evenrank.inputs.query_weights import unweighted_note
 from evenrank.measures import Direction, Measure
@@ -45,7 +45,7 @@ MISSING = {
 
 
 def query_notes(
-    name: str, own: Sequence[str], judged: Mapping[str, IdPlaces], asked: Sequence[str] | None
+    name: str, own: Sequence[str], judged: Mapping[str, Sequence[str]], asked: Sequence[str] | None
 ) -> list[ScoresNote]:
     """What the run, the judgements and the request do not share. Nothing in common is an error.
 
@@ -61,22 +61,22 @@ def query_notes(
             )
         said += _about_queries(absent, "asked for but not in the run (counted as empty lists)")
         for kind, queries in judged.items():
-            unjudged = queries.missing(asked)
+            unjudged = without(asked, queries)
             if len(unjudged) == len(asked) > 1:  # a single query without judgements is undefined
                 raise DataError(
                     f"none of the queries asked for has {WORDS[kind]}: asked for are {few(asked)}; "
-                    f"the {WORDS[kind]} are for {few(queries.ids)}"
+                    f"the {WORDS[kind]} are for {few(queries)}"
                 )
             said += _about_queries(unjudged, f"asked for but without {WORDS[kind]} (undefined)")
         return said
     spelt: list[str] = []
     for kind, queries in judged.items():
-        unjudged, unranked = queries.missing(own), queries.beyond(own)
+        unjudged, unranked = without(own, queries), without(queries, own)
         spelt += describe_alike_queries(unjudged, unranked, WORDS[kind])
         if len(unjudged) == len(own):
             raise DataError(
                 f"no query of run {name!r} has {WORDS[kind]}: the run has {few(own)}; "
-                f"the {WORDS[kind]} are for {few(queries.ids)}{''.join(f'. {line}' for line in spelt)}"
+                f"the {WORDS[kind]} are for {few(queries)}{''.join(f'. {line}' for line in spelt)}"
             )
         said += _about_queries(unranked, f"with {WORDS[kind]} but not in the run (counted as empty lists)")
         what = f"in the run but without {WORDS[kind]} (not included in measures that need them)"

@@ -25,7 +25,7 @@ from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
 from evenrank.errors import ParameterError
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence, Reference
-from evenrank.ids import IdPlaces, StringRows, as_strings, places_among
+from evenrank.ids import StringRows, as_strings, places_among
 
 OF_THE_RUN = frozenset({"documents", "scores"})  # what the run itself says of its documents
 BLOCKS = ("ranked", "judged", "judged_by_intent", "background", "pool", "against", "rankings", "query")
@@ -48,12 +48,8 @@ class Sources:
 
     def judged_queries(self, kind: str) -> tuple[str, ...]:
         """The queries that have judgements of this kind."""
-        return self.judged_places(kind).ids
-
-    def judged_places(self, kind: str) -> IdPlaces:
-        """The same, with where queries stand among them."""
         source = self.evidence.get(kind)
-        return source.query_places if isinstance(source, (Qrels, DiversityQrels)) else IdPlaces(())
+        return source.query_ids if isinstance(source, (Qrels, DiversityQrels)) else ()
 
     @property
     def judgements(self) -> Qrels | DiversityQrels | None:
