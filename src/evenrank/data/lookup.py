@@ -200,4 +200,6 @@ def refuse_repeated(
     """Raise where a (query, document) stands twice. ``describe`` is given the row and its document."""
     if twice := repeated_pairs(query_codes, doc_ids, hashes):
         problems = [Problem(row + 1, describe(row, doc_ids[row].as_py())) for _, row in twice]
-        raise DataError.listing(name, problems)
+        error = DataError.listing(name, problems)
+        error.firsts = tuple(first for first, _ in twice[: len(error.problems)])
+        raise error

@@ -21,9 +21,9 @@ from evenrank.arrays import (
     real_numbers,
     rows_or_zero,
 )
-from evenrank.data.attribute import COLLECTION, COMBINED, RELEVANCE, UNIFORM, Attribute, attribute_of
-from evenrank.data.evidence_source import Column, Evidence, Gathered, Labels, Pairs, Sparse
-from evenrank.data.lookup import PairRows
+from evenrank.data.attribute import COLLECTION, COMBINED, UNIFORM, Attribute, attribute_of
+from evenrank.data.evidence_source import Column, Gathered, Labels, Pairs, Sparse
+from evenrank.data.lookup import PairRows, row_ids
 from evenrank.data.membership_rows import (
     OWN,
     even_labels,
@@ -33,11 +33,10 @@ from evenrank.data.membership_rows import (
     one_row_each,
     spread_evenly,
 )
-from evenrank.data.pool_membership import PooledMembership
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, as_strings, encode_first_seen, take
+from evenrank.ids import as_ids, as_strings, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -117,14 +116,10 @@ class Membership(PairRows):
         name = source or attribute.name
         if split not in SPLITS:
             raise ParameterError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
-        doc_ids = as_ids(documents, "document", name)
+        doc_ids, codes, query_ids = row_ids(documents, queries, name)
         value_codes, found = encode_ids(values, "value", name)
-        codes, query_ids = np.zeros(len(doc_ids), np.int64), None
-        if queries is not None:
-            encoded, query_ids = encode_first_seen(as_ids(queries, "query", name))
-            codes = encoded.astype(np.int64)
         numbers = np.ones(len(doc_ids)) if shares is None else as_numbers(shares, "share", name)
-        check_lengths(documents=doc_ids, values=value_codes, shares=numbers, queries=codes)
+        check_lengths(documents=doc_ids, values=value_codes, shares=numbers)
         ids, rows, entries = one_row_each(
             attribute, doc_ids, codes, value_codes, found, numbers, labels_only=shares is None,
             multilabel=multilabel, divide=not multilabel or split == "share", name=name,
@@ -191,14 +186,8 @@ class Membership(PairRows):
 
     def sizes(self) -> Floats:
         """(L,): how many documents each value has, shares added up."""
-        return self._sizes.copy()
-
-    @cached_property
-    def _sizes(self) -> Floats:
-        sizes: Floats = np.bincount(
-            self.shares.places, weights=self.shares.values, minlength=self.shares.width
-        ).astype(np.float64)
-        return sizes
+        shares = self.shares
+        return np.bincount(shares.places, weights=shares.values, minlength=shares.width).astype(np.float64)
 
     @cached_property
     def _table(self) -> Floats | None:
@@ -230,15 +219,12 @@ class Membership(PairRows):
         ordered = self.by_id()
         about = repr((self.attribute.name, self.attribute.values, self.attribute.ordinal))
         target = self.attribute.target
-        told = dict(target) if isinstance(target, Mapping) else target
+        target = dict(target) if isinstance(target, Mapping) else target
+        shares = ordered.shares
         return fingerprint_columns(
-            (*(self.query_ids or ()), about, repr(told)),
-            ordered.query_codes,
-            ordered.doc_ids,
-            starts=ordered.shares.offsets,
-            places=ordered.shares.places,
-            shares=ordered.shares.values,
-        )
+            (*(self.query_ids or ()), about, repr(target)), ordered.query_codes, ordered.doc_ids,
+            starts=shares.offsets, places=shares.places, shares=shares.values,
+        )  # fmt: skip
 
     def lists_as(self, other: Membership) -> bool:
         """Whether the other one lists the same documents, in the same rows."""
@@ -290,7 +276,7 @@ class Membership(PairRows):
 
     def _collection_shares(self, query_ids: Sequence[str]) -> Floats:
         """(Q, L): the mean share of all documents listed, or of those listed for the query."""
-        mass = self._sizes[None]
+        mass = self.sizes()[None]
         if self.query_ids is not None:
             owners = np.repeat(self.query_codes, np.diff(self.shares.offsets))
             mass = np.zeros((len(self.query_ids), self.shares.width))
@@ -299,31 +285,6 @@ class Membership(PairRows):
         shares = np.divide(mass, total, out=np.full(mass.shape, np.nan), where=total > 0)
         codes = self.codes_of(query_ids)
         return np.where((codes >= 0)[:, None], shares[codes], np.nan)
-
-    def pooled(
-        self, pool: Pairs, queries: int, *, shared: bool, judgements: Evidence | None = None
-    ) -> Evidence:
-        """The same with the target that the documents of a pool give each query."""
-        if shared and self.query_ids is not None:
-            raise ParameterError(
-                f"attribute {self.attribute.name!r}: its values depend on the query, so its target cannot "
-                "come from one set of documents for all queries: give a run as background"
-            )
-        grades = None
-        if self.attribute.target == RELEVANCE:
-            grades = self._grades(pool, judgements, shared=shared)
-        return PooledMembership.of(self, pool, queries, shared=shared, grades=grades)
-
-    def _grades(self, pool: Pairs, judgements: Evidence | None, *, shared: bool) -> Floats:
-        """(P,): the grades of a pool, 0 for documents that are not judged."""
-        what = f"attribute {self.attribute.name!r}: the target 'relevance' needs"
-        if judgements is None:
-            raise ParameterError(f"{what} judgements: pass qrels= (--qrels FILE)")
-        if shared:
-            raise ParameterError(
-                f"{what} the documents of each query, not one set for all: give a run as background"
-            )
-        return np.asarray(judgements.gather(pool).columns[""], dtype=np.float64)
 
     @classmethod
     def from_labels(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from evenrank.arrays import Array, Int64s
+from evenrank.arrays import Array, Floats, Int64s
 from evenrank.data.attribute import PRESENT, RELEVANCE
-from evenrank.data.evidence_source import Gathered, Pairs, Sparse
+from evenrank.data.evidence_source import Evidence, Gathered, Pairs, Sparse
+from evenrank.data.membership import Membership
+from evenrank.errors import ParameterError
 from evenrank.ids import StringRows
-
-if TYPE_CHECKING:
-    from evenrank.data.membership import Membership
 
 _MOST_VALUES = 64  # of a set that is the same for all queries; a larger one is renumbered by query
 
@@ -30,51 +27,12 @@ class PooledMembership:
     """
 
     membership: Membership
-    target: npt.NDArray[np.float64]  # (Q, L)
+    target: Floats  # (Q, L)
     keys: Int64s | None  # (M,): query * values + value of each place in turn, sorted; None: not renumbered
     starts: Int64s | None  # (Q,): where the places of a query begin in ``keys``
     shared: bool  # one pool for all queries
     pool: StringRows  # the documents of the pool, and
     pool_rows: Int64s  # their rows in the membership: a run is often its own pool
-
-    @classmethod
-    def of(
-        cls,
-        membership: Membership,
-        pool: Pairs,
-        queries: int,
-        *,
-        shared: bool,
-        grades: npt.NDArray[np.float64] | None = None,
-    ) -> PooledMembership:
-        """``grades`` (P,) are those of the pool, for targets in proportion to relevance."""
-        width = len(membership.attribute.values)
-        count = 1 if shared else queries
-        rows = membership.rows_of(pool)
-        pairs, places, values = membership.entries(rows)
-        cells = pool.query_codes[pairs].astype(np.int64) * width + places
-        keys, back, starts = np.arange(count * width), cells, None
-        if width > _MOST_VALUES and not membership.attribute.ordinal:
-            # the values that the pool of a query has, and no others
-            keys, back = np.unique(cells, return_inverse=True)
-        mass = np.bincount(back, weights=values, minlength=len(keys)).astype(np.float64)
-        if membership.attribute.target == PRESENT:
-            mass = (mass > 0).astype(np.float64)
-        if membership.attribute.target == RELEVANCE and grades is not None:
-            weight = np.maximum(grades[pairs], 0.0) * (1.0 if values is None else values)
-            gained = np.bincount(back, weights=weight, minlength=len(keys))
-            mass = np.divide(gained, mass, out=np.zeros(len(keys)), where=mass > 0)  # the average grade
-        owners, places = np.divmod(keys, width)
-        if back is not cells:
-            starts = np.searchsorted(owners, np.arange(count))
-            places = np.arange(len(keys)) - starts[owners] + 1  # place 0 is for all others
-            width = int(places.max(initial=0)) + 1
-        total = np.bincount(owners, weights=mass, minlength=count)
-        target = np.where(total[:, None] > 0, np.zeros((count, width)), np.nan)
-        some = np.flatnonzero(total[owners] > 0)
-        target[owners[some], places[some]] = mass[some] / total[owners[some]]
-        target = np.broadcast_to(target, (queries, width)).copy()
-        return cls(membership, target, None if starts is None else keys, starts, shared, pool.doc_ids, rows)
 
     @property
     def name(self) -> str:
@@ -117,7 +75,60 @@ class PooledMembership:
         return {"target": self.target, "exists": exists}
 
 
-def _merged(offsets: Int64s, places: Int64s, values: npt.NDArray[np.float64], width: int) -> Sparse:
+def pooled(
+    membership: Membership, pool: Pairs, queries: int, *, shared: bool, judgements: Evidence | None
+) -> PooledMembership:
+    """The membership with the target that the documents of a pool give each query."""
+    attribute, width, count = membership.attribute, membership.shares.width, 1 if shared else queries
+    if shared and membership.query_ids is not None:
+        raise ParameterError(
+            f"attribute {attribute.name!r}: its values depend on the query, so its target cannot come from "
+            "one set of documents for all queries: give a run as background"
+        )
+    rows = membership.rows_of(pool)
+    pairs, places, values = membership.entries(rows)
+    cells = pool.query_codes[pairs].astype(np.int64) * width + places
+    keys, back, starts = np.arange(count * width), cells, None
+    if width > _MOST_VALUES and not attribute.ordinal:
+        # the values that the pool of a query has, and no others
+        keys, back = np.unique(cells, return_inverse=True)
+    mass = np.bincount(back, weights=values, minlength=len(keys)).astype(np.float64)
+    if attribute.target == PRESENT:
+        mass = (mass > 0).astype(np.float64)
+    if attribute.target == RELEVANCE:
+        grades = _grades(attribute.name, pool, judgements, shared=shared)[pairs]
+        gained = np.bincount(back, weights=grades * (1.0 if values is None else values), minlength=len(keys))
+        mass = np.divide(gained, mass, out=np.zeros(len(keys)), where=mass > 0)  # the average grade
+    owners, places = np.divmod(keys, width)
+    if back is not cells:
+        starts = np.searchsorted(owners, np.arange(count))
+        places = np.arange(len(keys)) - starts[owners] + 1  # place 0 is for all others
+        width = int(places.max(initial=0)) + 1
+    total = np.bincount(owners, weights=mass, minlength=count)
+    target = np.where(total[:, None] > 0, np.zeros((count, width)), np.nan)
+    some = np.flatnonzero(total[owners] > 0)
+    target[owners[some], places[some]] = mass[some] / total[owners[some]]
+    target = np.broadcast_to(target, (queries, width)).copy()
+    return PooledMembership(
+        membership, target, None if starts is None else keys, starts, shared, pool.doc_ids, rows
+    )
+
+
+def _grades(name: str, pool: Pairs, judgements: Evidence | None, *, shared: bool) -> Floats:
+    """(P,): the grades of a pool, 0 for documents that are not judged, or below 0."""
+    if judgements is None:
+        raise ParameterError(
+            f"attribute {name!r}: the target 'relevance' needs judgements: pass qrels= (--qrels FILE)"
+        )
+    if shared:
+        raise ParameterError(
+            f"attribute {name!r}: the target 'relevance' needs the documents of each query, not one set for "
+            "all: give a run as background"
+        )
+    return np.maximum(np.asarray(judgements.gather(pool).columns[""], dtype=np.float64), 0.0)
+
+
+def _merged(offsets: Int64s, places: Int64s, values: Floats, width: int) -> Sparse:
     """Rows in which a place may stand twice, with such entries added up."""
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     keys, back = np.unique(rows * width + places, return_inverse=True)

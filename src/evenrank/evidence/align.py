@@ -20,6 +20,7 @@ from evenrank.arrays import Array, Int64s, ragged, values_of
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.evidence_source import DocumentSets, Evidence, Gathered, Pairs
 from evenrank.data.membership import Membership
+from evenrank.data.pool_membership import pooled
 from evenrank.data.qrels import Qrels
 from evenrank.data.run import Run
 from evenrank.data.runset import RunSet
@@ -143,18 +144,18 @@ class _Aligner:
 
     def settle_targets(self, names: set[str]) -> Sources:
         """Give sources whose target depends on a query's documents the documents of the background."""
-        pooled: dict[str, Evidence] = {}
+        settled: dict[str, Evidence] = {}
         for name in sorted(names & set(self.sources.evidence)):
             source = self.sources.evidence[name]
             if isinstance(source, Membership) and source.needs_pool:
                 pool = self.background()
                 pairs = pool.pairs(self.queries)
                 judgements = self.sources.evidence.get("relevance")
-                pooled[name] = source.pooled(
-                    pairs, len(self.queries), shared=pool.shared, judgements=judgements
+                settled[name] = pooled(
+                    source, pairs, len(self.queries), shared=pool.shared, judgements=judgements
                 )
-        if pooled:
-            self.sources = replace(self.sources, evidence={**self.sources.evidence, **pooled})
+        if settled:
+            self.sources = replace(self.sources, evidence={**self.sources.evidence, **settled})
         return self.sources
 
     def lists(self, runs: Sequence[Run], evidence: set[str], *, stacked: bool) -> Ranked:
