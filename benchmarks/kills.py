@@ -74,7 +74,7 @@ COMMANDS = (
     Command("report", ("report", "a.trec", "b.trec", *RUN, "-o", "r.html"), "r.html", left=(".r.html.*",)),
     Command("evaluate", ("evaluate", "a.trec", "b.trec", *RUN, "-o", "e.csv"), "e.csv", left=(".e.csv.*",)),
     Command(
-        "debias", ("debias", "--project", "t.toml", "-o", "models"), "models",
+        "debias", ("debias", "train", "--project", "t.toml", "-o", "models"), "models",
         left=("models/finished.json", "models/state/*.json", "models/state/*/*"),
         folders=("models", "models/base", "models/state"),
     ),

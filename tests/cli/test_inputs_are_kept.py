@@ -28,7 +28,7 @@ FILES = {  # calls whose inputs are files, and which have outputs that the calls
     "counterfactual rank": ["--mapping", "target.csv", "documents.tsv", "queries.tsv"],
     "evaluate --target": ["side=target.csv", "a.trec", "--groups", "side=groups.csv:values=left,right",
                           "--by", "categories.csv", "--queries", "ids.txt", "-m", "GF@3"],
-    "debias": ["--qrels", "qrels.txt", "--documents", "documents.tsv", "--queries", "queries.tsv"],
+    "debias train": ["--qrels", "qrels.txt", "--documents", "documents.tsv", "--queries", "queries.tsv"],
 }  # fmt: skip
 
 

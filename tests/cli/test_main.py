@@ -201,7 +201,7 @@ def test_scores_and_a_report_need_no_pandas(files: Path, command: str) -> None:
         ["counterfactual", "swap", "c.tsv", "-o", "-"],
         ["counterfactual", "swap", "c.tsv", "-o", "s.tsv", "--details", "-"],
         ["polarise", "c.tsv", "-o", "-"],
-        ["debias", "--set", "examples.triples=t.tsv", "-o", "-"],
+        ["debias", "train", "--set", "examples.triples=t.tsv", "-o", "-"],
     ],
 )
 def test_no_command_makes_a_file_called_dash(command: list[str], evenrank: Any, files: Path) -> None:

@@ -20,7 +20,7 @@ COMMANDS = {
     "scan to a folder": (["scan", "no.tsv", "--lexicon", "gender-en"], "c/"),
     "scan, field": (["scan", "no.parquet", "--field", "opensearch"], "f.jsonl"),
     "scan, groups": (["scan", "no.tsv", "--lexicon", "gender-en", "--field", "groups"], "g.parquet"),
-    "debias of vectors": (["debias", "--erase", "no.parquet", "--documents", "no.tsv"], "v.parquet"),
+    "debias of vectors": (["debias", "erase", "no.parquet", "--documents", "no.tsv"], "v.parquet"),
     "evaluate": (["evaluate", "no.trec"], "e.csv"),
     "compare": (["compare", "no.trec", "none.trec"], "c.csv"),
     "explain": (["explain", "no.trec"], "x.csv"),
@@ -51,6 +51,6 @@ def test_draws_and_models_make_their_folder(
     done = evenrank("rerank", "r.trec", "--with", "Random", "--repeat", "2", "-o", "m2/draws/")
     assert (done.code, len(list(Path("m2/draws").iterdir()))) == (0, 2), done.err
     # the encoder is not there, so that nothing but the folder is made
-    done = evenrank("debias", "--erase", "./no", "--documents", "no.tsv", "-o", "m3/eraser.safetensors")
+    done = evenrank("debias", "erase", "./no", "--documents", "no.tsv", "-o", "m3/eraser.safetensors")
     assert "no such folder: m3" not in done.err
     assert done.code != 0

@@ -136,7 +136,7 @@ def test_a_baseline_needs_another_run(doctor: Callable[[str], list[str]]) -> Non
     assert found == ("evenrank.toml: baseline: dense is the only run, so there is nothing to compare with it")
 
 
-@pytest.mark.parametrize(("command", "place"), [("report", "report.html"), ("debias", "models")])
+@pytest.mark.parametrize(("command", "place"), [("report", "report.html"), ("debias train", "models")])
 def test_a_file_that_was_only_found_writes_through_no_link(
     evenrank: Evenrank, files: Path, command: str, place: str
 ) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_was_only_found_writes_through_no_link(
     elsewhere.mkdir()
     (files / place).symlink_to(elsewhere / "x")
     (files / "evenrank.toml").write_text('[data]\nruns = ["*.trec"]\nqrels = "qrels.txt"\n')
-    done = evenrank(command)
+    done = evenrank(*command.split())
     assert done.code == 2
     assert f"{place}: " in done.err
     assert list(elsewhere.iterdir()) == []

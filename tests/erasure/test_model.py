@@ -33,7 +33,7 @@ def write_model(evenrank: Evenrank, tmp_path: Path) -> Callable[..., Any]:
         eraser.save(tmp_path / "applied.safetensors")
         settings = ["--set", f"eraser={tmp_path}/applied.safetensors"]
         settings += ["--set", "queries=true"] if queries else []
-        return evenrank("debias", "--erase", encoder, *settings, "-o", folder)
+        return evenrank("debias", "erase", encoder, *settings, "-o", folder)
 
     return write
 

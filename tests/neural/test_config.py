@@ -127,10 +127,10 @@ def test_a_file_that_was_only_found_fetches_nothing(
     data = '[data]\nqrels = "q.txt"\nqueries = "q.tsv"\ndocuments = "d.tsv"\n'
     (tmp_path / "evenrank.toml").write_text(data + text)
     monkeypatch.chdir(tmp_path)
-    refused = evenrank("debias", "-o", "out")
+    refused = evenrank("debias", "train", "-o", "out")
     assert refused.code == 2
     assert f"debias.{key}" in refused.err
-    assert f"debias.{key}" not in evenrank("debias", "--project", "evenrank.toml", "-o", "out").err
+    assert f"debias.{key}" not in evenrank("debias", "train", "--project", "evenrank.toml", "-o", "out").err
 
 
 @pytest.mark.needs("torch", "transformers")
@@ -144,6 +144,6 @@ def test_an_encoder_beside_the_file_is_fetched_from_nowhere(
     )
     assert read_config(tmp_path / "evenrank.toml").model.encoder == str(tmp_path / "bert")
     monkeypatch.chdir(tmp_path)
-    found = evenrank("debias", "-o", "out")
+    found = evenrank("debias", "train", "-o", "out")
     assert found.code == 1  # it goes on to the files, which are not there
     assert "model.encoder" not in found.err

@@ -25,7 +25,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
     with pytest.raises(MissingExtraError, match=r"evenrank\.neural\.train .*pip install '\.\[train\]'"):
         _ = evenrank.neural.train
-    assert main(["debias", "--set", "examples.triples=t.tsv", "-o", str(tmp_path / "x")]) == 1
+    assert main(["debias", "train", "--set", "examples.triples=t.tsv", "-o", str(tmp_path / "x")]) == 1
     assert "pip install '.[train]'" in capfd.readouterr().err
     texts = ["--queries", "q.tsv", "--documents", "d.tsv"]
     assert main(["rerank", "r.trec", "--with", str(tmp_path), *texts]) == 1
@@ -35,7 +35,7 @@ def test_a_missing_extra_names_the_pip_line(tmp_path: Path, capfd: Any) -> None:
 @pytest.mark.usefixtures("bare")
 def test_what_needs_no_extra() -> None:
     assert evenrank.neural.make_config({"examples": {"triples": "t.tsv"}}).examples.triples == "t.tsv"
-    assert main(["debias", "--set"]) == 0
+    assert main(["debias", "keys"]) == 0
 
 
 @pytest.mark.needs("torch", "transformers")

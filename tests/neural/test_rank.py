@@ -179,17 +179,17 @@ def folder(files: Any, tmp_path: Path, checkpoint: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("folder")
 def test_train_rank_and_select_from_a_shell(evenrank: Evenrank) -> None:
     Path("evenrank.toml").write_text(PROJECT)
-    done = evenrank("debias")  # which needs no option in a project folder
+    done = evenrank("debias", "train")  # which needs no option in a project folder
     assert (done.code, done.out) == (0, ""), done.err
     assert "Loading weights" not in done.err
     names = ["base", *(f"lambda-{strength}/checkpoint-0{n}" for strength in ("0.5", "1") for n in (1, 2))]
     lines = Path("models/variants.jsonl").read_text().splitlines()
     assert [json.loads(line)["name"] for line in lines] == names
-    assert evenrank("debias").code == 0  # it was finished
-    again = evenrank("debias", "--set", "joint.epochs=2")
+    assert evenrank("debias", "train").code == 0  # it was finished
+    again = evenrank("debias", "train", "--set", "joint.epochs=2")
     assert (again.code, "joint.epochs" in again.err) == (2, True)
     Path("fewer.txt").write_text("".join(Path("qrels.txt").read_text().splitlines(True)[:-9]))
-    again = evenrank("debias", "--qrels", "fewer.txt")
+    again = evenrank("debias", "train", "--qrels", "fewer.txt")
     assert (again.code, "judgements" in again.err) == (2, True)
     model = f"models/{names[-1]}"
     done = evenrank("rerank", "run.trec", "--with", f"{model}:device=cpu", *TEXTS, "-o", "neural.trec")
@@ -220,27 +220,27 @@ def test_train_rank_and_select_from_a_shell(evenrank: Evenrank) -> None:
 
 
 def test_bad_command_lines(evenrank: Evenrank, folder: Path) -> None:
-    done = evenrank("debias", *TEXTS[:2])
+    done = evenrank("debias", "train", *TEXTS[:2])
     assert done.code == 2
     assert "--qrels" in done.err
     assert "--documents" in done.err
     data = ["--qrels", "qrels.txt", *TEXTS]
     Path("bad.toml").write_text("[debias.tun]\n")
-    done = evenrank("debias", "--project", "bad.toml", *data, "-o", "x")
+    done = evenrank("debias", "train", "--project", "bad.toml", *data, "-o", "x")
     assert (done.code, "bad.toml: debias.tun" in done.err) == (1, True)
-    done = evenrank("debias", *data, "--set", "training.device", "-o", "x")
+    done = evenrank("debias", "train", *data, "--set", "training.device", "-o", "x")
     assert (done.code, "KEY=VALUE" in done.err) == (2, True)
     done = evenrank("rerank", "run.trec", "--with", "no/where", *TEXTS)
     assert (done.code, "'no/where'" in done.err) == (2, True)
     done = evenrank("rerank", "run.trec", "--with", folder, *TEXTS)
     assert (done.code, "ranker.json" in done.err) == (1, True)
     Path("adv.toml").write_text(PROJECT)
-    done = evenrank("debias", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
+    done = evenrank("debias", "train", "--project", "adv.toml", "-o", "y", "--set", "training.device=tpu")
     assert (done.code, "'tpu'" in done.err) == (2, True)
     changes = ["tune.epochs=0", "adversary.epochs=0", "joint.epochs=0", "joint.schedule=linear",
                "joint.strengths=[0.25, 2]"]  # fmt: skip
     chosen = [word for change in changes for word in ("--set", change)]
-    assert evenrank("debias", "--project", "adv.toml", *chosen, "-o", "adv", "--seed", "3").code == 0
+    assert evenrank("debias", "train", "--project", "adv.toml", *chosen, "-o", "adv", "--seed", "3").code == 0
     assert Path("adv/base/ranker.json").is_file()
     about = json.loads(Path("adv/config.json").read_text())
     assert (about["seed"], about["joint"]["schedule"], about["joint"]["strengths"]) == (
@@ -249,7 +249,7 @@ def test_bad_command_lines(evenrank: Evenrank, folder: Path) -> None:
         [0.25, 2],
     )
     for change in ("tune.stop_on=NFaiRR@10", "joint.stop_on=GFR@10"):
-        done = evenrank("debias", "--set", "examples.triples=t.tsv", "--set", change, "-o", "x")
+        done = evenrank("debias", "train", "--set", "examples.triples=t.tsv", "--set", change, "-o", "x")
         assert (done.code, f"{change.partition('=')[0]} = " in done.err) == (2, True)
 
 

@@ -292,7 +292,7 @@ def test_an_eraser_that_debias_wrote(
     Path("qrels.txt").write_text("q1 0 d0 1\nq1 0 d15 2\nq2 0 d5 1\n")
     er.scan(list(DOCUMENTS.items()), "gender-en", "counts.parquet")
     tiny_models.encoder(tmp_path / "tiny")
-    written = evenrank("debias", "--erase", "tiny", "--documents", "docs.tsv", "-o", "gender.safetensors")
+    written = evenrank("debias", "erase", "tiny", "--documents", "docs.tsv", "-o", "gender.safetensors")
     assert written.code == 0, written.err
     system = "Dense(model='tiny',eraser='gender.safetensors')@4"
     assert evenrank("retrieve", system, *TEXTS, "-o", "erased.trec").code == 0

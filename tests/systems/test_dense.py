@@ -284,7 +284,7 @@ def test_an_eraser_and_the_model_with_it_give_the_same_run(
     texts = [f"{one} {two}" for one in tiny_models.WORDS for two in tiny_models.WORDS]
     Path("d.tsv").write_text("".join(f"{place}\t{text}\n" for place, text in enumerate(texts)))
     Path("l.csv").write_text("word,group\nnurse,f\nengineers,m\n")
-    erase = ["debias", "--erase", "plain", "--set"]
+    erase = ["debias", "erase", "plain", "--set"]
     fitted = ["lexicon=l.csv", "--set", "tau=0", "--documents", "d.tsv", "-o", "eraser.safetensors"]
     assert main([*erase, *fitted]) == 0
     eraser = Eraser.load("eraser.safetensors")

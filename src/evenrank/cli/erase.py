@@ -1,165 +1,91 @@
-"""``evenrank debias --erase``: fit an eraser to vectors, and write it, the erased vectors, or a model."""
+"""``evenrank debias erase``: fit an eraser to vectors, and write it, the erased vectors, or a model."""
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import os
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenrank.cli.erase_keys import erase_keys, refuse_idle
+from evenrank.cli.erase_keys import erase_keys
 from evenrank.cli.outputs import check_output
 from evenrank.cli.progress import Bar, WorkBar
-from evenrank.cli.shared import default_output, read_inputs, seed_of
+from evenrank.cli.shared import read_inputs
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
 from evenrank.inputs.sections import Erase
-from evenrank.io.atomic import atomic_write, check_new_folder
+from evenrank.io.atomic import check_new_folder
 from evenrank.tables import number
 
 if TYPE_CHECKING:
     from evenrank.erasure import Eraser, Targets
     from evenrank.erasure.vector_files import VectorSource
     from evenrank.inputs.description import Description
+    from evenrank.inputs.project import Project
 
-OUTPUT = "eraser.safetensors"
 ERASER, VECTORS, MODEL = "an eraser", "vectors", "a model"
-_SUFFIXES = {".safetensors": ERASER, ".npy": VECTORS, ".parquet": VECTORS, ".pq": VECTORS}
+SUFFIXES = {".safetensors": ERASER, ".npy": VECTORS, ".parquet": VECTORS, ".pq": VECTORS}
 PROBED = 5_000  # documents that the probe learns from, and that it is tested on, drawn at random
 ENOUGH_LEARNT = 10  # documents for each dimension: a probe of fewer fits them and not the label
 
 
-def run_erase(arguments: argparse.Namespace, known: Description) -> int:
-    keys = erase_keys(arguments.project, list(arguments.changes or ()))
-    what, seed = str(arguments.erase), seed_of(arguments)
-    output = arguments.output or default_output(arguments, OUTPUT)
-    if not arguments.output:
-        default_output(arguments, f"{OUTPUT}.vectors")  # where vectors are kept meanwhile
-    is_file = Path(what).suffix.lower() in (".npy", ".parquet", ".pq")
-    writes = _kind_of(output)
-    if not is_file:
-        _check_encoder_name(what)
-    check_output(output, makes_folder=not is_file)
-    _check_asked(what, is_file, output, writes, keys)
+def write_erased(
+    what: str, output: str, known: Description, project: Project | None, changes: Sequence[str], seed: int
+) -> None:
+    keys = erase_keys(project, changes)
+    is_file = SUFFIXES.get(Path(what).suffix.lower()) == VECTORS
     encoder = keys.encoder if is_file else what
-    if is_file and encoder is not None:
+    if encoder is not None:
         _check_encoder_name(encoder)
-    refuse_idle(keys, list(arguments.changes or ()), is_file=is_file, model=writes == MODEL)
+    if is_file:
+        check_output(output)  # no folder is made for it
+    writes = _kind_of(output)
+    _check_asked(what, is_file, output, writes, keys)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
-    encodes = keys.eraser is None and not is_file
-    with _vectors_meanwhile(output, keys) if encodes else nullcontext(keys) as used:
-        eraser = (
-            _fitted(what, is_file, encoder, known, used, seed)
-            if used.eraser is None
-            else _loaded(used.eraser, encoder)
-        )
-        if eraser.penalty is not None:
-            _check_penalty(output, writes)
-        Path(output).parent.mkdir(parents=True, exist_ok=True)  # as for trained rankers
-        if writes == ERASER:
-            eraser.save(output)
-        elif writes == VECTORS:
-            from evenrank.erasure import erase_file
-
-            with Bar("erasing", "vectors") as bar:
-                count = erase_file(eraser, what, output, progress=bar)
-            say(f"erased {', '.join(eraser.targets)} from {counted(count, 'vector', 'vectors')}")
-        else:
-            from evenrank.erasure.model import write_model
-
-            write_model(eraser, what, output, queries=used.queries)
-    say(f"wrote {output}")
-    return 0
-
-
-@contextmanager
-def _vectors_meanwhile(output: str, keys: Erase) -> Iterator[Erase]:
-    """The keys with a folder for vectors, from which an encoding that was interrupted goes on.
-
-    Where the user names none it is one beside the output. That one is removed when all is well, also if it
-    is of an earlier call; one of this name that this command did not make stays, and is not used.
-    """
-    beside = Path(f"{output.rstrip('/')}.vectors")
-    mark = beside / "made-by-evenrank-debias"
-    cache = None if keys.cache is None else Path(keys.cache)
-    if cache is None and beside.exists() and not mark.is_file():
-        say(f"{beside}: is in the way, so that vectors are not kept if this is interrupted")
-    elif cache is None:
-        beside.mkdir(parents=True, exist_ok=True)
-        with atomic_write(mark) as file:
-            file.write(b"")
-        cache = beside
-    try:
-        yield replace(keys, cache=None if cache is None else str(cache))
-    except KeyboardInterrupt:
-        _say_what_is_kept(cache)
-        if cache is beside and not _has_vectors(beside):
-            shutil.rmtree(beside, ignore_errors=True)
-        raise
-    named = keys.cache is not None and os.path.realpath(keys.cache) == os.path.realpath(beside)
-    if mark.is_file() and not named:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _say_what_is_kept(cache: Path | None) -> None:
-    if cache is None:
-        return
-    if _has_vectors(cache):
-        from evenrank.io.part_folder import KEPT
-
-        say(f"{KEPT} (the vectors so far are in {cache})")
+    if keys.eraser is None:
+        eraser = _fitted(what, is_file, encoder, known, keys, seed)
     else:
-        from evenrank.erasure.encoding import TEXTS_AT_ONCE
+        eraser = _loaded(keys.eraser, encoder)
+    if eraser.penalty is not None:
+        _check_penalty(output, writes)
+    Path(output).parent.mkdir(parents=True, exist_ok=True)  # as for trained rankers
+    if writes == ERASER:
+        eraser.save(output)
+    elif writes == VECTORS:
+        from evenrank.erasure import erase_file
 
-        say(f"nothing was kept yet: vectors are kept after every {TEXTS_AT_ONCE:,} texts")
+        with Bar("erasing", "vectors") as bar:
+            count = erase_file(eraser, what, output, progress=bar)
+        say(f"erased {', '.join(eraser.targets)} from {counted(count, 'vector', 'vectors')}")
+    else:
+        from evenrank.erasure.model import write_model
 
-
-def _has_vectors(cache: Path) -> bool:
-    return next(cache.glob("*.npz"), None) is not None
+        write_model(eraser, what, output, queries=keys.queries)
 
 
 def _kind_of(output: str) -> str:
     suffix = Path(output).suffix.lower()
-    found = _SUFFIXES.get(suffix, MODEL)
+    found = SUFFIXES.get(suffix, MODEL)
     is_folder = output.endswith(("/", os.sep)) or Path(output).is_dir()
     if found == MODEL and not is_folder and re.fullmatch(r"\.[a-z]\w*", suffix):  # not of a version, as v1.5
-        near = difflib.get_close_matches(suffix, _SUFFIXES, 1)
         raise ParameterError(
-            f"{output}: nothing is written with the suffix {suffix}"
-            + (f"; did you mean {near[0]}? " if near else ". ")
-            + "An eraser is a .safetensors file, vectors are a .parquet or .npy file. A model is a folder: "
-            "give a name without a suffix"
+            f"{output}: nothing is written with the suffix {suffix}{nearest_hint(suffix, SUFFIXES)}: an "
+            "eraser is a .safetensors file, vectors are a .parquet or .npy file, and a model is a folder "
+            "without a suffix"
         )
     return found
 
 
 def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase) -> None:
     """What cannot be is said before anything is encoded."""
-    if writes == VECTORS:
-        if not is_file:
-            raise ParameterError(
-                f"{output}: vectors are erased from a file of vectors, and {what!r} is an encoder: name a "
-                ".npy or .parquet file with --erase, or write an eraser (-o NAME.safetensors) or a model "
-                "(-o FOLDER)"
-            )
-        from evenrank.erasure.applying import check_outputs
-
-        check_outputs(what, output)
-    if writes == MODEL and is_file:
-        raise ParameterError(
-            f"{output}: a model is written from an encoder, and {what} holds vectors: name the encoder with "
-            "--erase, or write a .safetensors, .npy or .parquet file"
-        )
-    if writes == MODEL:
-        check_new_folder(output)
+    if is_file and writes == MODEL:
+        raise ParameterError(f"{output}: a model is written from an encoder, and {what} holds vectors")
+    if not is_file and writes == VECTORS:
+        raise ParameterError(f"{output}: vectors are erased from a file, and {what!r} is an encoder")
     if writes == ERASER and keys.eraser is not None:
         raise ParameterError(
             f"{output}: there is an eraser already, {keys.eraser}: write vectors (.npy, .parquet) or a model "
@@ -174,6 +100,12 @@ def _check_asked(what: str, is_file: bool, output: str, writes: str, keys: Erase
         _check_penalty(output, writes)
     if is_file and not Path(what).exists():
         raise DataError(f"{what}: no such file")
+    if writes == MODEL:
+        check_new_folder(output)
+    elif writes == VECTORS:
+        from evenrank.erasure.applying import check_outputs
+
+        check_outputs(what, output)
 
 
 def _check_penalty(output: str, writes: str) -> None:
@@ -193,14 +125,13 @@ def _check_encoder_name(name: str) -> None:
     """A misspelt name is not looked up on a network; only OWNER/NAME is a model of the hub."""
     from evenrank.evidence.models import MINILM, WORDLLAMA
 
-    if name in (MINILM, WORDLLAMA) or Path(name).expanduser().is_dir():
-        return
-    if Path(name).expanduser().exists():
+    path = Path(name).expanduser()
+    if path.is_file():
         raise DataError(
-            f"{name}: is a file, but neither .npy nor .parquet: --erase names vectors or an encoder, and "
-            "--documents the texts"
+            f"{name}: is a file, but neither .npy nor .parquet: name vectors or an encoder, and the texts "
+            "with --documents"
         )
-    if not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
+    if not (name in (MINILM, WORDLLAMA) or path.is_dir() or re.fullmatch(r"\w[\w.-]*/[\w.-]+", name)):
         raise UnknownNameError(
             f"{name!r} is neither an encoder nor the folder of a model nor a file of vectors"
             f"{nearest_hint(name, (MINILM, WORDLLAMA))}"
@@ -241,7 +172,7 @@ def _fitted(
             f"{source.name}: the ids of these vectors are missing: add a column 'document', or for a .npy "
             "file write them beside it to a .txt file, one on each line"
         )
-    labels = targets = _targets(source, known, keys)
+    labels = targets = _targets(source.ids(), known, keys)
     if keys.sample is not None:
         targets = labels.sampled(keys.sample, seed)
     with Bar("fitting", "vectors") as bar:
@@ -265,29 +196,22 @@ def _fitted(
     return eraser
 
 
-def _targets(source: VectorSource, known: Description, keys: Erase) -> Targets:
+def _targets(ids: Sequence[str], known: Description, keys: Erase) -> Targets:
     from evenrank.erasure import Targets
-
-    ids = source.ids() if source.ids is not None else []
-    if keys.groups is not None:
-        from evenrank.inputs.group_options import groups_of
-
-        inputs = read_inputs(replace(known, groups=(*groups_of(keys.groups),)))
-        return Targets.of_groups(inputs.groups[0], ids)
     from evenrank.evidence.scan import scan
+    from evenrank.inputs.group_options import groups_of
     from evenrank.io.lexicons import read_lexicon
 
+    if keys.groups is not None:
+        inputs = read_inputs(replace(known, groups=(*groups_of(keys.groups),)))
+        return Targets.of_groups(inputs.groups[0], ids)
     file = known.documents
-    if file is None:
-        raise ParameterError("words are counted in documents: give --documents FILE")
+    assert file is not None  # checked before anything was encoded
     with Bar("scanning", "bytes") as bar:
         words = scan(
-            file.path,
-            read_lexicon(keys.lexicon),
-            progress=bar,
-            format=file.get("format"),
+            file.path, read_lexicon(keys.lexicon), progress=bar, format=file.get("format"),
             columns=known.document_columns,
-        )
+        )  # fmt: skip
     found = Targets.of_words(words, ids, tau=keys.tau, label_alone=keys.targets == "label")
     missing = [str(ids[int(place)]) for place in np.flatnonzero(~found.known)[:4]]
     if missing:
@@ -302,18 +226,22 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
     from evenrank.io.documents import read_documents
 
     file = known.documents
-    if file is None:
-        raise ParameterError("documents are encoded: give --documents FILE")
+    assert file is not None  # checked before
 
     def texts() -> Iterator[tuple[str, str]]:
         for batch in read_documents(file.path, format=file.get("format"), columns=known.document_columns):
             columns = (batch.column(name).to_pylist() for name in ("id", "text"))
             yield from zip(*columns, strict=True)
 
-    with WorkBar() as bar:
-        return encode_documents(
-            encoder, dict(texts()), cache=keys.cache, batch=keys.batch, progress=bar, name=file.path
-        )
+    try:
+        with WorkBar() as bar:
+            return encode_documents(
+                encoder, dict(texts()), cache=keys.cache, batch=keys.batch, progress=bar, name=file.path
+            )
+    except KeyboardInterrupt:
+        if keys.cache is None:
+            say("nothing was kept: with --set cache=FOLDER vectors are kept, and encoding goes on")
+        raise
 
 
 def _say_what_is_left(
@@ -325,31 +253,20 @@ def _say_what_is_left(
     try:
         with Bar("checking", "vectors") as bar:
             found = held_out_probe(
-                source,
-                targets,
-                seed,
-                second_order=second_order,
-                further=labels,
-                most=PROBED,
-                progress=bar,
+                source, targets, seed, second_order=second_order, further=labels, most=PROBED, progress=bar
             )
     except DataError as error:
         say(f"not measured on held-out documents: {error}")
         return
-    if found.labelled == targets.known.sum():
-        eraser = "The eraser was fitted without their labels"
-    else:
+    eraser = "The eraser was fitted without their labels"
+    if found.labelled < targets.known.sum():
         lacking = found.fitted - found.labelled
         of_labels = f" and {lacking:,} without a label" if lacking else ""
         eraser = f"The eraser of this check was fitted to {found.labelled:,} others{of_labels}"
-    learnt = counted(found.learnt_from, "document", "documents")
-    few_learnt = (
-        ". A probe that learns from more may tell more"
-        if found.learnt_from < ENOUGH_LEARNT * source.width
-        else ""
-    )
+    enough = found.learnt_from >= ENOUGH_LEARNT * source.width
     say(
         f"held-out documents: a linear probe tells {targets.names[0]!r} with a balanced accuracy of "
         f"{number(found.before)} before erasure and {number(found.after)} after it; chance is 0.5. It learnt "
-        f"from {learnt} and was tested on {found.documents:,}{few_learnt}. {eraser}."
+        f"from {counted(found.learnt_from, 'document', 'documents')} and was tested on {found.documents:,}"
+        f"{'' if enough else '. A probe that learns from more may tell more'}. {eraser}."
     )

@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
         cross-validation over queries and tested against the baseline. A folder that evenrank debias wrote
         stands for the runs of all its rankers, the one without an adversary first. A re-ranker is a
         candidate too, and re-ranks the baseline; so are a system of evenrank retrieve and an eraser of
-        evenrank debias --erase, which search --documents for the baseline's queries.""",
+        evenrank debias erase, which search --documents for the baseline's queries.""",
         """
         evenrank select bert.trec checkpoints/*.trec --qrels qrels.txt --words counts.parquet \
 --background bm25.trec --relevance nDCG@10 --fairness NFaiRR@10

@@ -49,7 +49,7 @@ def write_eraser(eraser: Eraser, path: str | os.PathLike[str]) -> None:
 def read_eraser(path: str | os.PathLike[str]) -> Eraser:
     found = read_tensors(path)
     if found.metadata.get("kind") != KIND:
-        raise DataError(f"{path}: holds tensors, but is no eraser: write one with evenrank debias --erase")
+        raise DataError(f"{path}: holds tensors, but is no eraser: write one with evenrank debias erase")
     layout = found.metadata.get("layout")
     if layout not in (LAYOUT, WITH_PENALTY):
         version = found.metadata.get("version", "?")

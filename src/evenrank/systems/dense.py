@@ -202,7 +202,7 @@ class DenseTerm(SystemTerm):
         None, choice(COSINE, DOT, optional=True), "how vectors are compared; None: as the model's folder says"
     )
     eraser: str | None = parameter(
-        None, text(optional=True), "an eraser of evenrank debias --erase, for the vectors of documents"
+        None, text(optional=True), "an eraser of evenrank debias erase, for the vectors of documents"
     )
     erase: str = parameter(
         "documents",
