@@ -119,8 +119,8 @@ def train(work: Path, sizes: list[str], seeds: list[int], jobs: int, more: list[
         size, seed = job
         folder = work / "rankers" / f"{size}-{seed}"
         folder.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "evenrank", "debias", "train", "--project", str(work / f"{size}.toml")]
-        command += ["-o", str(folder), "--seed", str(seed), *more]
+        command = [sys.executable, "-m", "evenrank", "debias", "train"]
+        command += ["--project", str(work / f"{size}.toml"), "-o", str(folder), "--seed", str(seed), *more]
         with (work / "rankers" / f"{size}-{seed}.log").open("w") as log:
             return subprocess.run(command, stderr=log, check=False).returncode
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenrank.inputs.file_options import FileOption
     from evenrank.inputs.project import Project
 
+PROJECT_FILE = "evenrank.toml"
 PROJECT, NO_PROJECT, SEED, NOTES, RENAME = "--project", "--no-project", "--seed", "--notes", "--rename"
 EVERYWHERE = "--project FILE, --no-project, --seed N, --notes, --rename MEASURE=LABEL (see: evenrank --help)"
 
@@ -35,6 +36,12 @@ class Everywhere(NamedTuple):
     project: Project | None = None  # where the command reads it
     command: str = ""
     typed: str = ""  # the whole command line
+
+    @property
+    def file(self) -> str | None:
+        """The project file, named or in the current folder; never that of a parent."""
+        found = self.path or (PROJECT_FILE if Path(PROJECT_FILE).is_file() else None)
+        return found if self.wanted else None
 
 
 def add_everywhere(parser: argparse.ArgumentParser, *, shown: bool = False) -> None:
@@ -93,24 +100,20 @@ def rename_of(text: str) -> tuple[str, str]:
 
 
 def project_of(choice: Everywhere) -> Project | None:
-    from evenrank.inputs.project import Project, find_project
-
-    if not choice.wanted:
+    if choice.file is None:
         return None
-    if choice.path is not None:
-        return Project.read(choice.path)
-    found = find_project()
-    return None if found is None else Project.read(found, named=False)
+    from evenrank.inputs.project import Project
+
+    return Project.read(choice.file, named=choice.path is not None)
 
 
 def unchecked_project(choice: Everywhere) -> Project | None:
     """The same for whoever looks for its problems."""
-    from evenrank.inputs.project import Project, find_project
-
-    path = choice.path if choice.path is not None else find_project()
-    if not choice.wanted or path is None:
+    if choice.file is None:
         return None
-    return Project.unchecked(path, named=choice.path is not None)
+    from evenrank.inputs.project import Project
+
+    return Project.unchecked(choice.file, named=choice.path is not None)
 
 
 def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:

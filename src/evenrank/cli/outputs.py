@@ -89,12 +89,10 @@ def check_output(*outputs: str | None, makes_folder: bool = False) -> None:
 def _named_by_project(arguments: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
     """The key, the path and the project file of whatever that file may name, and of the file itself."""
     from evenrank.files import read_bytes
-    from evenrank.inputs.project import find_project
     from evenrank.io.toml import parse_toml
 
-    choice = arguments.everywhere
-    file = choice.path or find_project()
-    if not choice.wanted or file is None:
+    file = arguments.everywhere.file
+    if file is None:
         return
     content: dict[str, Any] = {}
     with suppress(EvenrankError, OSError):  # a command that does not read the project may go on

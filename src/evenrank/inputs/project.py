@@ -303,12 +303,6 @@ class Project:
         return option if option.path is None else TargetOption(name, None, self._path(option.path))
 
 
-def find_project(folder: Path | None = None) -> Path | None:
-    """The project file of the current folder; never that of a parent."""
-    here = (folder or Path()) / NAME
-    return here if here.is_file() else None
-
-
 def _about(where: str, made: Callable[[], T]) -> T:
     try:
         return made()
