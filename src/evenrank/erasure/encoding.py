@@ -13,7 +13,7 @@ import numpy as np
 from evenrank.arrays import Array
 from evenrank.erasure.vector_files import VectorSource, array_blocks
 from evenrank.errors import DataError, EvenrankWarning
-from evenrank.evidence.encoding import VectorCache, as_encoder, encoded
+from evenrank.evidence.encoding import as_encoder, encoded
 from evenrank.evidence.models import COSINE
 from evenrank.ids import as_strings
 
@@ -42,13 +42,12 @@ def encode_documents(
             EvenrankWarning,
             stacklevel=2,
         )
-    kept = None if cache is None or made.identity is None else VectorCache(cache, made.identity)
     ids, place, blocks = list(texts), dict[str, int](), list[Array]()
     different = {text: text for text in texts.values()}  # errors name the text itself
     if progress is not None:
         progress("encoding documents", 0, len(different))  # the first texts take long: the model is loaded
     for block, vectors in encoded(
-        different, made, cache=kept, source=made.name, zero=True, at_once=TEXTS_AT_ONCE
+        different, made, cache=made.kept_in(cache), source=made.name, zero=True, at_once=TEXTS_AT_ONCE
     ):
         place.update(zip(block, range(len(place), len(place) + len(block)), strict=True))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

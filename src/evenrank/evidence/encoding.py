@@ -10,9 +10,9 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +56,10 @@ class Encoder:
     sets_lengths: bool = False
     similarity: Callable[[], str] = lambda: COSINE
     made_of: tuple[str, int] | None = None
+
+    def kept_in(self, folder: str | os.PathLike[str] | None) -> VectorCache | None:
+        """The vectors that a folder keeps of it, if it has a name that they can be kept under."""
+        return None if folder is None or self.identity is None else VectorCache(folder, self.identity)
 
     @property
     def for_queries(self) -> Encoder:
@@ -253,13 +257,6 @@ def encoded(
             yield block, np.asarray(vectors)
 
 
-class EncodeTask(NamedTuple):
-    """One call of a model: what another process must know to make it."""
-
-    encode: tuple[str, int] | Encode  # what ``as_encoder`` makes the encoder of, or a function of texts
-    texts: list[str]
-
-
 def _encoded_blocks(blocks: Sequence[list[str]], encoder: Encoder, on: object) -> Generator[Any, None, None]:
     """What the encoder gives for each block, in their order. A block is one call of the model, so that
     workers give the vectors that this process would have given."""
@@ -268,19 +265,20 @@ def _encoded_blocks(blocks: Sequence[list[str]], encoder: Encoder, on: object) -
         return
     import evenrank
 
-    tasks = [EncodeTask(encoder.made_of or encoder.encode, block) for block in blocks]
-    with evenrank.open_executor(on) as executor, closing(mapped(executor, encode_block, tasks)) as results:
+    work = partial(encode_block, encoder.made_of or encoder.encode)
+    with evenrank.open_executor(on) as executor, closing(mapped(executor, work, blocks)) as results:
         for found in results:
             if isinstance(found, DataError):
                 raise found
             yield found
 
 
-def encode_block(task: EncodeTask) -> Any:
-    """The vectors of a block; what is wrong with the model is given back."""
+def encode_block(encoder: tuple[str, int] | Encode, texts: list[str]) -> Any:
+    """The vectors of a block, by a function of texts or by what ``as_encoder`` makes one of; what is wrong
+    with the model is given back."""
     try:
-        encode = _worker_encoder(*task.encode).encode if isinstance(task.encode, tuple) else task.encode
-        return np.asarray(encode(task.texts))
+        encode = _worker_encoder(*encoder).encode if isinstance(encoder, tuple) else encoder
+        return np.asarray(encode(texts))
     except DataError as error:
         return error.with_traceback(None)
 

@@ -12,7 +12,7 @@ import numpy as np
 from evenrank.arrays import Floats
 from evenrank.data.polarity import Polarity
 from evenrank.errors import DataError, ParameterError, few
-from evenrank.evidence.encoding import Encoder, VectorCache, as_encoder, encoded
+from evenrank.evidence.encoding import Encoder, as_encoder, encoded
 from evenrank.evidence.models import MINILM
 from evenrank.evidence.polarise.accuracy import Accuracy, accuracy_table, right_by_text
 from evenrank.evidence.polarise.axes import Axes, fit_axes, orientation, project, without_direction
@@ -249,9 +249,8 @@ def _encoded(
     for part in parts.values():
         for text, document in zip(part.texts or (), part.doc_ids, strict=True):
             names.setdefault(text, document)
-    kept = None if cache is None or encoder.identity is None else VectorCache(cache, encoder.identity)
     known: dict[str, Floats] = {}
-    for block, vectors in encoded(names, encoder, cache=kept, on=on):
+    for block, vectors in encoded(names, encoder, cache=encoder.kept_in(cache), on=on):
         known.update(zip(block, vectors, strict=True))
         if progress is not None:
             progress(len(known), len(names))
