@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenrank.errors import DataError, InputTypeError
+from evenrank.errors import DataError
 from evenrank.systems import read_texts
 
 TWICE = "a\tone\nb\ttwo\na\tone\n"
@@ -35,5 +35,5 @@ def test_a_source_without_a_name_is_called_by_what_it_holds() -> None:
 
 def test_few_texts_of_a_mapping() -> None:
     assert read_texts({"a": "one", "b": "two"}, wanted={"b", "c"}) == {"b": "two"}
-    with pytest.raises(InputTypeError, match=r"documents: .*'a'.*int"):
+    with pytest.raises(DataError, match=r"documents: .*int"):
         read_texts({"a": 1}, wanted={"a"})

@@ -68,7 +68,7 @@ def likely_intents(read: Callable[[], Any], probabilities: str | None) -> Any:
 
 def categories_by(by: str, queries: Queries | None) -> Mapping[str, list[str]]:
     """The categories of each query: columns of the queries, or a file of query and category."""
-    from evenrank.io.categories import read_categories
+    from evenrank.io.queries import read_categories
 
     if Path(by).exists():
         return read_categories(by)

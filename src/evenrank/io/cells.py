@@ -7,6 +7,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,16 +38,16 @@ class BadValue(ValueError):
     """What is no id, score or grade; the message says why."""
 
 
-def parse_score(text: bytes, role: str = "score") -> float:
-    """A decimal number that is finite as a 64-bit float.
+def parse_score(text: bytes, role: str = "score", *, whole: bool = False) -> float:
+    """A decimal number that is finite as a 64-bit float; a ``whole`` one fits 32 bits.
 
     >>> parse_score(b"-1.5e3")
     -1500.0
     """
-    if not _SCORE.fullmatch(text):
+    if not (_WHOLE if whole else _SCORE).fullmatch(text):
         kind = "not finite" if _NOT_FINITE.fullmatch(text) else "not a number"
-        raise BadValue(f"{role} {quoted(text)} is {kind}")
-    return _sound(float(text), quoted(text), role)
+        raise BadValue(f"{role} {quoted(text)} is {'not a whole number' if whole else kind}")
+    return _sound(float(text), quoted(text), role, whole=whole)  # int() refuses thousands of digits
 
 
 def parse_grade(text: bytes, role: str = "grade") -> int:
@@ -55,20 +56,16 @@ def parse_grade(text: bytes, role: str = "grade") -> int:
     >>> parse_grade(b"+2")
     2
     """
-    if not is_whole(text):
-        raise BadValue(f"{role} {quoted(text)} is not a whole number")
-    return int(_sound(float(text), quoted(text), role, whole=True))  # int() refuses thousands of digits
+    return int(parse_score(text, role, whole=True))
 
 
-def _sound(value: float, shown: str, role: str, *, whole: bool = False) -> float:
-    if math.isnan(value):
-        raise BadValue(f"{role} {shown} is not finite")
-    if math.isinf(value) and not whole:
-        raise BadValue(f"{role} {shown} is not finite as a 64-bit float")
+def _sound(value: float, shown: str, role: str, *, whole: bool) -> float:
     if whole and not -GRADE_LIMIT <= value < GRADE_LIMIT:
         raise BadValue(f"{role} {shown} does not fit 32 bits")
     if whole and value != math.floor(value):
         raise BadValue(f"{role} {shown} is not a whole number")
+    if not math.isfinite(value):
+        raise BadValue(f"{role} {shown} is not finite as a 64-bit float")
     return value
 
 
@@ -91,36 +88,34 @@ def is_number(text: str) -> bool:
 
 
 def score_cells(
-    values: Any, report: RowProblems, role: str = "score", *, text: bool = False
+    values: Any, report: RowProblems, role: str = "score", *, text: bool = False, whole: bool = False
 ) -> npt.NDArray[np.float64]:
-    """Numbers as 64-bit floats, all finite. ``text`` cells are numbers to be parsed."""
-    return _number_cells(values, report, role, text=text, whole=False)
-
-
-def grade_cells(values: Any, report: RowProblems, *, text: bool = False) -> npt.NDArray[np.int64]:
-    """Whole numbers of 32 bits. A float that is whole is one: frames with a gap have no integers."""
-    return _number_cells(values, report, "grade", text=text, whole=True).astype(np.int64)
-
-
-def _number_cells(
-    values: Any, report: RowProblems, role: str, *, text: bool, whole: bool
-) -> npt.NDArray[np.float64]:
-    """All cells at once where nothing is wrong with any, else cell by cell."""
+    """Numbers as 64-bit floats, all finite. ``text`` cells are numbers to be parsed. All cells are taken at
+    once where nothing is wrong with any, else one by one."""
     values = one_array(values)
     if isinstance(values, pa.Array):
         found = numbers_at_once(values, text=text, whole=whole)
         if found is not None:
             return found
-    parse = parse_grade if whole else parse_score
 
     def number(cell: Any) -> float:
-        if not text:
-            return _number_of(cell, role, whole=whole)
-        if not cell.strip():
+        if text and cell.strip():
+            return parse_score(cell.strip().encode(), role, whole=whole)
+        if text or (is_missing(cell) and not isinstance(cell, float)):
             raise BadValue(f"{role} is missing")
-        return parse(cell.strip().encode(), role)
+        if isinstance(cell, bool) or not isinstance(cell, (numbers.Real, Decimal)):
+            raise BadValue(f"{role} {described(cell)} is not a number")
+        try:
+            return _sound(float(cell), str(cell), role, whole=whole)
+        except OverflowError:
+            raise BadValue(f"{role} is too large for a 64-bit float") from None
 
     return np.array(_each(values, number, 0.0, report), np.float64)
+
+
+def grade_cells(values: Any, report: RowProblems, *, text: bool = False) -> npt.NDArray[np.int64]:
+    """Whole numbers of 32 bits. A float that is whole is one: frames with a gap have no integers."""
+    return score_cells(values, report, "grade", text=text, whole=True).astype(np.int64)
 
 
 def numbers_at_once(cells: pa.Array, *, text: bool, whole: bool) -> npt.NDArray[np.float64] | None:
@@ -145,26 +140,12 @@ def numbers_at_once(cells: pa.Array, *, text: bool, whole: bool) -> npt.NDArray[
     return found if fits.all() else None
 
 
-def _number_of(cell: Any, role: str, *, whole: bool) -> float:
-    if is_missing(cell) and not isinstance(cell, float):
-        raise BadValue(f"{role} is missing")
-    if isinstance(cell, str):
-        raise BadValue(f"{role} {quoted(cell)} is text, not a number")
-    number = isinstance(cell, numbers.Real) or type(cell).__name__ == "Decimal"
-    if isinstance(cell, (bool, np.bool_)) or not number:
-        raise BadValue(f"{role} {described(cell)} is not a number")
-    try:
-        return _sound(float(cell), str(cell), role, whole=whole)
-    except OverflowError:
-        raise BadValue(f"{role} is too large for a 64-bit float") from None
-
-
 def _each(
     cells: Iterable[Any], parse: Callable[[Any], Parsed], stand_in: Parsed, report: RowProblems
 ) -> list[Parsed]:
     """Every cell parsed; those that cannot be are reported and get a stand-in."""
     found = []
-    for row, cell in enumerate(cells.to_pylist() if isinstance(cells, pa.Array) else cells):
+    for row, cell in enumerate(listed_cells(cells)):
         try:
             found.append(parse(cell))
         except BadValue as error:
@@ -214,11 +195,8 @@ def checked_ids(strings: pa.LargeStringArray, role: str, report: RowProblems) ->
         for row in np.flatnonzero(held)[: PROBLEMS_SHOWN + 1].tolist():
             text = strings[row].as_py()
             character = ord(_CONTROL.findall(text)[0])
-            report.add(
-                row,
-                f"{role} {quoted(text)} holds the control character 0x{character:02X}, "
-                "which an id in a TREC file cannot",
-            )
+            what = f"holds the control character 0x{character:02X}, which an id in a TREC file cannot"
+            report.add(row, f"{role} {quoted(text)} {what}")
     return strings
 
 
@@ -308,8 +286,4 @@ def describe_json_error(error: Exception) -> str:
     ...     describe_json_error(error)
     "Expecting ':' delimiter: column 7"
     """
-    if not isinstance(error, json.JSONDecodeError):
-        return str(error)
-    if error.doc.startswith("\ufeff"):
-        return "a byte order mark stands before it: remove it, as where files were joined that begin with one"
-    return f"{error.msg}: column {error.colno}"
+    return f"{error.msg}: column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)

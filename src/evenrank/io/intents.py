@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,13 @@ import numpy as np
 from evenrank.data.attribute import Attribute
 from evenrank.data.diversity import DiversityQrels
 from evenrank.data.membership import Membership
-from evenrank.errors import DataError, Problem
+from evenrank.errors import DataError
 from evenrank.files import read_utf8
 from evenrank.ids import take
+from evenrank.io.cells import is_number
+from evenrank.io.column_names import ACCEPTED
 from evenrank.io.rankings import read_qrels
+from evenrank.io.row_problems import RowProblems
 
 
 def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
@@ -21,25 +25,20 @@ def read_intent_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
     They are separated by blanks, tabs or commas, with a header or without; those of a query sum to 1.
     """
     found: dict[str, dict[str, float]] = {}
-    problems: list[Problem] = []
-    for number, line in enumerate(read_utf8(path).splitlines(), 1):
+    report = RowProblems(str(path), lines=range(1, sys.maxsize))
+    for row, line in enumerate(read_utf8(path).splitlines()):
         cells = line.replace(",", " ").split()
-        if not cells or (number == 1 and cells[-1].lower() in ("probability", "prob", "share", "p")):
+        if not cells or (row == 0 and cells[-1].lower() in (*ACCEPTED["share"], "p")):
             continue
-        try:
-            query, intent, text = cells
-            chance = float(text)
-        except ValueError:
-            problems.append(Problem(number, f"a line is query, intent and probability, got {line.strip()!r}"))
-            continue
-        if not 0 <= chance <= 1:
-            problems.append(Problem(number, f"probability {text} is not between 0 and 1"))
-        elif intent in found.setdefault(query, {}):
-            problems.append(Problem(number, f"intent {intent!r} of query {query!r} is there twice"))
+        if len(cells) != 3 or not is_number(cells[2]):
+            report.add(row, f"a line is query, intent and probability, got {line.strip()!r}")
+        elif not 0 <= float(cells[2]) <= 1:
+            report.add(row, f"probability {cells[2]} is not between 0 and 1")
+        elif cells[1] in found.setdefault(cells[0], {}):
+            report.add(row, f"intent {cells[1]!r} of query {cells[0]!r} is there twice")
         else:
-            found[query][intent] = chance
-    if problems:
-        raise DataError.listing(str(path), problems[:21])
+            found[cells[0]][cells[1]] = float(cells[2])
+    report.check()
     if not found:
         raise DataError(f"{path}: there are no probabilities of intents")
     return found

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from evenrank.data.tables import DocumentTable
 from evenrank.errors import DataError
-from evenrank.io.cells import is_missing, one_array
+from evenrank.io.cells import is_missing, listed_cells, one_array
 from evenrank.io.column_names import ACCEPTED, listed
 from evenrank.io.tables import Role, column_of_roles, read_roles, the_table
 
@@ -45,16 +44,11 @@ def read_numbers(
 
 def _numbers(values: Any) -> npt.NDArray[np.float64] | None:
     """The cells as numbers, NaN where one is empty; None if they are something else."""
-    values = one_array(values)
-    cells = values.to_pylist() if isinstance(values, pa.Array) else list(values)
-    found: npt.NDArray[np.float64] = np.full(len(cells), np.nan)
-    for row, cell in enumerate(cells):
-        if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
-            continue
-        try:
-            found[row] = float(cell)
-        except (TypeError, ValueError):
-            return None
-        if not math.isfinite(found[row]):
-            return None
-    return found if np.isfinite(found).any() else None
+    cells = listed_cells(one_array(values))
+    try:
+        found = np.array(
+            [math.nan if is_missing(one) or not str(one).strip() else float(one) for one in cells]
+        )
+    except (TypeError, ValueError):
+        return None
+    return None if np.isinf(found).any() or not np.isfinite(found).any() else found

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from evenrank.arrays import numbers
 from evenrank.data.polarity import Polarity, label_signs
 from evenrank.errors import DataError, ParameterError
-from evenrank.ids import take
+from evenrank.ids import as_strings, take
 from evenrank.io.atomic import atomic_write
 from evenrank.io.cells import score_cells
 from evenrank.io.table_files import NamedTable
@@ -66,13 +67,9 @@ def read_labelled_polarity(
     rows = np.repeat(np.arange(len(labels)), np.diff(shares.offsets))
     scores = np.bincount(rows, weights=shares.values * sign[shares.places], minlength=len(labels))
     listed = np.flatnonzero(np.diff(shares.offsets))  # a document without a label has no score
-    queries = None if labels.query_ids is None else np.asarray(labels.query_ids, dtype=object)
-    return Polarity.build(
-        take(labels.doc_ids, listed),
-        scores[listed],
-        queries=None if queries is None else queries[labels.query_codes[listed]].tolist(),
-        oriented=True,
-    )
+    ids, codes = labels.query_ids, labels.query_codes[listed].tolist()
+    queries = None if ids is None else [ids[code] for code in codes]
+    return Polarity.build(take(labels.doc_ids, listed), scores[listed], queries=queries, oriented=True)
 
 
 def _of_table(table: NamedTable, columns: Mapping[str, str] | None, about: Mapping[str, Any]) -> Polarity:
@@ -118,11 +115,7 @@ def _about(text: str | None, name: str) -> dict[str, Any]:
         return {}
     try:
         about = json.loads(text)
-        oriented = about["oriented"]
-        return {
-            "oriented": None if oriented is None else bool(oriented),
-            "without_axis": dict(about["without_axis"]),
-        }
+        return {"oriented": about["oriented"], "without_axis": dict(about["without_axis"])}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DataError(f"{name}: its metadata {_KEY} is broken: write the scores again") from error
 
@@ -138,13 +131,10 @@ def write_polarity(polarity: Polarity, path: str | PathLike[str]) -> None:
     check_name(path)
     columns: dict[str, Any] = {}
     if polarity.query_ids is not None:
-        columns["query"] = pa.array(
-            [polarity.query_ids[code] for code in polarity.query_codes.tolist()], pa.large_string()
-        )
+        columns["query"] = as_strings([polarity.query_ids[code] for code in polarity.query_codes.tolist()])
     columns["document"] = polarity.doc_ids
     for place, axis in enumerate(polarity.axes):
-        values = np.ascontiguousarray(polarity.scores[:, place])
-        columns[AXIS + axis] = pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
+        columns[AXIS + axis] = numbers(np.ascontiguousarray(polarity.scores[:, place]))
     about = {"oriented": polarity.oriented, "without_axis": dict(polarity.without_axis or {})}
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
     with atomic_write(path) as file:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from xml.etree import ElementTree
 
-from evenrank.errors import DataError, ParameterError, Problem, counted
-from evenrank.io.cells import id_cells, score_cells
-from evenrank.io.column_names import ACCEPTED, NAMES, SEARCHES, listed, spelled, spellings
+from evenrank.errors import DataError, ParameterError, counted
+from evenrank.io.cells import id_cells, listed_cells, score_cells
+from evenrank.io.column_names import ACCEPTED, NAMES, SEARCHES, Role, resolve, spelled, spellings
 from evenrank.io.datasets import is_dataset
 from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable
-from evenrank.io.tables import as_table, the_table
+from evenrank.io.tables import as_table, read_roles, the_table
 from evenrank.io.texts import by_id
 from evenrank.tables import of_cell
 
 TABLES = ("csv", "jsonl", "parquet")
-TEXT = ("text", "contents", "body", "query_text", "question", "title", "query")
+TEXT = NAMES["text of a query"][0]
 REASON = ("reason", "reasons", "example/description", "description")
 LISTS = ("categories", "domains", "subdomains")  # columns whose cells are lists, separated by commas
 TOPICS = ("topic", "top", "query")
 NUMBERS = ("number", "num", "id", "qid")
-IDS = (*ACCEPTED["query"], *ACCEPTED["id"])
 SEARCHED = spellings(*SEARCHES)
-USERS = NAMES["user"][0]
 
 
 @dataclass(frozen=True)
@@ -76,22 +75,20 @@ class Queries:
 
         In a column called categories, domains or subdomains a cell is a list, separated by commas.
         """
-        exact = {name.lower(): name for name in self.columns}
-        wanted = [name if name in self.columns else exact.get(name.lower(), name) for name in names]
+        known = {name.lower(): name for name in self.columns} | {name: name for name in self.columns}
+        found: dict[str, dict[str, None]] = {query: {} for query in self.ids}
+        wanted = list(names)
         for name in wanted:
-            if name not in self.columns:
+            column = known.get(name) or known.get(name.lower())
+            if column is None:
                 there = ", ".join(self.columns) or "none besides the query and its text"
                 raise ParameterError(f"--by {name}: {self.source} has no such column; it has {there}")
-        found: dict[str, list[str]] = {query: [] for query in self.ids}
-        for name in wanted:
-            before = f"{name}: " if len(wanted) > 1 else ""
-            for query, cell in zip(self.ids, self.columns[name], strict=True):
-                listed = name.lower() in LISTS
-                for value in (cell or "").split(",") if listed else [cell or ""]:
-                    category = before + (value.strip() if listed else value)
-                    if value.strip() and category not in found[query]:
-                        found[query].append(category)
-        return {query: own for query, own in found.items() if own}
+            before = f"{column}: " if len(wanted) > 1 else ""
+            for query, cell in zip(self.ids, self.columns[column], strict=True):
+                several = column.lower() in LISTS
+                for value in map(str.strip, (cell or "").split(",")) if several else [cell or ""]:
+                    found[query] |= {before + value: None} if value.strip() else {}
+        return {query: list(own) for query, own in found.items() if own}
 
     def without_text(self, use: str) -> DataError:
         """The error for queries of which some have no text, with the way out."""
@@ -146,29 +143,29 @@ def read_queries(source: object, *, columns: Mapping[str, str] | None = None) ->
 
 def _has_header(content: bytes, columns: Mapping[str, str] | None) -> bool:
     first = content.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r").split("\t")
-    named = (columns or {}).get("query")
-    return len(first) > 1 and (first[0].lower() in IDS or named in first)
+    ids = (*ACCEPTED["query of a list"], (columns or {}).get("query"))
+    return len(first) > 1 and (first[0].lower() in ids or ids[-1] in first)
 
 
 def _of_table(table: NamedTable, columns: Mapping[str, str] | None, *, guarded: bool = False) -> Queries:
     """A cell of a CSV file that a spreadsheet would run is ``guarded``: it begins with an apostrophe."""
-    name, named = table.name, columns or {}
-    for role in ("query_text", "weight"):  # no other file has such a column, so it must be here
-        if named.get(role) not in (None, *table.names):
-            raise DataError(
-                f"{name}: no column {named[role]!r} for the {role}; the columns are {listed(table.names)}"
-            )
+    name, named = table.name, dict(columns or {})
+    if "query_text" in named:
+        named["text"] = named.pop("query_text")
+    elif named.get("text") not in table.names:
+        named.pop("text", None)  # that of another file
+    if named.get("query") not in table.names:
+        named.pop("query", None)
     lower = {column.lower() for column in table.names}
     # the published sets call the id QID and the text Query; logs have a number, and what was asked
-    numbered = ["id"] if "query" in lower and not lower & set(TEXT[:-1]) else []
-    query = _column(table, named.get("query"), ("qid", "query_id", *numbered, *IDS, *SEARCHES, *USERS))
-    if query is None:
-        raise DataError(
-            f"{name}: no column for the query (accepted: {', '.join(IDS)}, search term, keyword); the "
-            f"columns are {listed(table.names)}: call the one that has the queries 'query'"
-        )
-    text = named.get("query_text") or _column(table, named.get("text"), (*TEXT, *SEARCHES), {query})
-    weight = _column(table, named.get("weight"), ACCEPTED["weight"], {query, text})
+    numbered = {"id", "query"} <= lower and not lower & {*TEXT[:-1], "qid", "query_id"}
+    roles = [
+        Role("query", called="query with a number" if numbered else "query of a list"),
+        Role("text", called="text of a query", optional=True),
+        Role("weight", optional=True),
+    ]
+    chosen = resolve(table.names, roles, named, name, first=True)
+    query, text, weight = chosen["query"], chosen.get("text"), chosen.get("weight")
     cell = of_cell if guarded else str
     asked = [cell(one) for one in id_cells(table.column(query), "query", table.report).to_pylist()]
     table.report.check()
@@ -180,10 +177,8 @@ def _of_table(table: NamedTable, columns: Mapping[str, str] | None, *, guarded: 
         found = _of_words(name, asked, others, query)
     else:
         ids = tuple(map(made_id, asked)) if words else tuple(asked)
-        texts = {}
-        if text is not None:
-            said = zip(ids, _texts(table, text, cell), strict=True)
-            texts = by_id(((one, what) for one, what in said if what is not None), name)
+        said = () if text is None else zip(ids, _texts(table, text, cell), strict=True)
+        texts = by_id(((one, what) for one, what in said if what is not None), name)
         found = Queries(name, ids, texts, others, text)
     return replace(found, weight_column=weight, lines=table.report.lines)
 
@@ -196,45 +191,28 @@ def _of_words(
     return Queries(name, tuple(query for query, _ in asked), by_id(asked, name), others, column)
 
 
-def _column(
-    table: NamedTable, named: str | None, accepted: Iterable[str], taken: Collection[str | None] = ()
-) -> str | None:
-    """The column that was named, if it is here; else the first accepted name of which there is one."""
-    if named is not None and named in table.names:
-        return named
-    # names as they are first: a table may have both "query" and "Query"
-    free = [name for name in table.names if name not in taken]
-    known = {spelled(name): name for name in reversed(free)} | {name: name for name in free}
-    return next((known[key] for one in accepted for key in (one, spelled(one)) if key in known), None)
-
-
 def _texts(table: NamedTable, name: str, cell: Callable[[str], str]) -> tuple[str | None, ...]:
-    cells = table.column(name)
-    values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
+    values = listed_cells(table.column(name))
     return tuple(None if value is None or value == "" else cell(str(value)) for value in values)
 
 
 def _of_lines(name: str, content: bytes) -> Queries:
-    ids: list[str] = []
-    texts: list[tuple[str, str]] = []
-    problems: list[Problem] = []
-    for number, line in enumerate(content.split(b"\n"), 1):
+    ids, texts = list[str](), list[tuple[str, str]]()
+    report = RowProblems(name, lines=range(1, sys.maxsize))
+    for row, line in enumerate(content.split(b"\n")):
         try:
-            text = line.decode().rstrip("\r")
+            text = line.decode()
         except UnicodeDecodeError:
-            problems.append(Problem(number, "is not UTF-8"))
+            report.add(row, "is not UTF-8")
             continue
         if not text.strip() or text.startswith("#"):
             continue
         identifier, _, said = (part.strip() for part in text.partition("\t"))
         if not identifier:
-            problems.append(Problem(number, "there is no query id before the tab"))
-            continue
+            report.add(row, "there is no query id before the tab")
         ids.append(identifier)
-        if said:
-            texts.append((identifier, said))
-    if problems:
-        raise DataError.listing(name, problems)
+        texts += [(identifier, said)] if said else []
+    report.check()
     if not ids:
         raise DataError(f"{name}: holds no query id")
     if not texts and hold_words(ids):
@@ -265,3 +243,15 @@ def _part(topic: ElementTree.Element, names: Iterable[str]) -> str | None:
     """The first attribute or child of a topic that has one of the names."""
     found = (topic.get(name) or topic.findtext(name) for name in names)
     return next((text for text in found if text is not None), None)
+
+
+def read_categories(
+    source: object, *, format: str | None = None, columns: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """``{query: [category, ..]}`` from a file or a table with a row for each query and category."""
+    table = the_table(source, "categories", format=format, mapping=("query", "category"))
+    found = read_roles(table, (Role("query", "query"), Role("category")), columns)
+    out: dict[str, dict[str, None]] = {}
+    for query, category in zip(found["query"].to_pylist(), found["category"].to_pylist(), strict=True):
+        out.setdefault(query, {})[category] = None
+    return {query: list(own) for query, own in out.items()}

@@ -34,11 +34,10 @@ def read_target(source: object, attribute: Attribute) -> Target:
 
 
 def _of_numbers(file: Source, attribute: Attribute) -> Target:
-    file.check()
-    text = decoded(file.content(), file.name)
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    report = RowProblems(file.name, lines=[number for number, _ in lines])
-    shares = score_cells([line for _, line in lines], report, "share", text=True)
+    lines = decoded(file.content(), file.name).split("\n")
+    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
+    report = RowProblems(file.name, lines=numbers)
+    shares = score_cells([lines[number - 1] for number in numbers], report, "share", text=True)
     if len(shares) != len(attribute.values):
         report.check()
         raise DataError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evenrank.errors import DataError, InputTypeError, counted, few
+from evenrank.errors import DataError, counted, few
 from evenrank.ids import as_strings
 from evenrank.io.documents import DocumentsFile, read_documents
 from evenrank.io.source import as_source
@@ -31,8 +31,8 @@ def read_texts(
     >>> read_texts([("d1", "a cat"), ("d2", "a dog")])
     {'d1': 'a cat', 'd2': 'a dog'}
     """
-    if isinstance(source, Mapping) and wanted is not None:
-        return _wanted_of(source, wanted, what)
+    if isinstance(source, Mapping) and wanted is not None:  # it may be a large one that reads from disk
+        source = {name: source[name] for name in wanted if name in source}
     only = None if wanted is None else as_strings(sorted(wanted))
 
     def pairs() -> Iterable[tuple[str, str]]:
@@ -76,12 +76,3 @@ def name_of(source: Any, what: str) -> str:
         return source.path
     file = None if isinstance(source, str) and not source else as_source(source)
     return what if file is None else file.name
-
-
-def _wanted_of(source: Mapping[Any, Any], wanted: Collection[str], what: str) -> dict[str, str]:
-    """The few that are wanted of a mapping, which may be a large one that reads from disk."""
-    found = {name: source[name] for name in wanted if name in source}
-    for name, text in found.items():
-        if not isinstance(text, str):
-            raise InputTypeError(f"{what}: the text of {name!r} is not a string: {type(text).__name__}")
-    return found

@@ -21,21 +21,14 @@ def parse_toml(content: bytes, name: str) -> dict[str, Any]:
     except ValueError as error:  # an integer of thousands of digits
         raise DataError(f"{name}: a number cannot be read: {str(error).partition(';')[0]}") from None
     except RecursionError:
-        raise DataError(_too_deep(name)) from None
-    _check_depth(parsed, name)
+        parsed = None
+    if parsed is None or _depth(parsed) > DEEPEST:  # dotted keys nest without a limit
+        raise DataError(f"{name}: tables or arrays are nested more than {DEEPEST} deep: write them flat")
     return parsed
 
 
-def _check_depth(parsed: dict[str, Any], name: str) -> None:
-    """Dotted keys nest without a limit, and a message that shows such a value could not be made."""
-    waiting: list[tuple[Any, int]] = [(parsed, 0)]
-    while waiting:
-        value, depth = waiting.pop()
-        if depth > DEEPEST:
-            raise DataError(_too_deep(name))
-        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        waiting += [(inner, depth + 1) for inner in inside]
-
-
-def _too_deep(name: str) -> str:
-    return f"{name}: tables or arrays are nested more than {DEEPEST} deep: write them flat"
+def _depth(value: Any, before: int = 0) -> int:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if before > DEEPEST:
+        return before
+    return max((_depth(inner, before + 1) for inner in inside), default=before)

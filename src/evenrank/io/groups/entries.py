@@ -146,7 +146,9 @@ def _value_columns(table: NamedTable, asked: Asked, chosen: Mapping[str, str]) -
     """The columns that stand for a value each."""
     rest = [name for name in table.names if name not in chosen.values() and name not in ACCEPTED["share"]]
     names = rest if asked.values is None else list(asked.values)
-    missing = [name for name in names if name not in rest or not _holds_numbers(table.column(name))]
+    missing = [name for name in names if name not in rest]
+    if asked.values is None:
+        missing = [name for name in names if not _holds_numbers(table.column(name))]
     if missing or len(names) < 2:
         lacking = f" for {listed(missing)}" if missing else ""
         raise DataError(
