@@ -96,13 +96,12 @@ def show(
 
 @command("evenrank lexicon check my-words.csv --documents collection.tsv")
 def check(name: Name, *, documents: Texts = None, format: Format = None, output: TableFile = None) -> int:
-    """Find duplicates, missing forms, words with other meanings and uneven groups."""
-    from evenrank.io.lexicons import read_lexicon_with_repeats
+    """Find missing forms, words with other meanings and uneven groups."""
     from evenrank.wordlists.check import check_lexicon, finding_table
 
-    lexicon, repeats = read_lexicon_with_repeats(name)
+    lexicon = _read(name)
     texts = None if documents is None else _texts(documents)
-    found = check_lexicon(lexicon, texts, _read(NAMES).terms, repeats)
+    found = check_lexicon(lexicon, texts, _read(NAMES).terms)
     print_tables([finding_table(lexicon, found)], format, output)
     return 0
 

@@ -35,14 +35,6 @@ _COLUMNS = tuple(role.name for role in ROLES)
 _KEYS = ("name", "groups", "targets", "partners")
 
 
-class Repeat(NamedTuple):
-    """A word that a file has again, in the same group or in another; the first one counts."""
-
-    word: str
-    group: str
-    what: str
-
-
 class _Entry(NamedTuple):
     """A word of a group, and the row of its source that says so."""
 
@@ -68,16 +60,6 @@ def read_lexicon(source: object, *, name: str | None = None) -> Lexicon:
     """
     lexicon = _read(source, name or "lexicon")
     return lexicon if name is None else replace(lexicon, name=name)
-
-
-def read_lexicon_with_repeats(source: str) -> tuple[Lexicon, list[Repeat]]:
-    """A lexicon whose file may have words several times, and these words; the first of each counts.
-
-    Everything else that is wrong is an error, as for ``read_lexicon``.
-    """
-    repeats: list[Repeat] = []
-    file = as_source(source) if source not in SHIPPED and source != "-" and _exists(source) else None
-    return (read_lexicon(source) if file is None else _of_file(file, repeats)), repeats
 
 
 def lexicon_from_lists(name: str, lists: Mapping[str, object]) -> Lexicon:
@@ -144,16 +126,16 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _of_file(source: Source, repeats: list[Repeat] | None = None) -> Lexicon:
+def _of_file(source: Source) -> Lexicon:
     stem, format = source.stem or "lexicon", guess_format(source.path or source.name)
     if format in ("jsonl", "parquet"):
-        return _of_table(open_table(source, format, "words"), stem, repeats)
+        return _of_table(open_table(source, format, "words"), stem)
     text = decoded(source.content(), source.name)
     # no word begins with a brace: a name without a suffix tells nothing
     if stem.lower().endswith(".json") or text.lstrip().startswith("{"):
         name = stem[: -len(".json")] if stem.lower().endswith(".json") else stem
-        return _of_object(_json_object(text, source.name), name, source.name, repeats)
-    return _of_table(_table_of_words(text, source.name, "\t" if format == "tsv" else ","), stem, repeats)
+        return _of_object(_json_object(text, source.name), name, source.name)
+    return _of_table(_table_of_words(text, source.name, "\t" if format == "tsv" else ","), stem)
 
 
 def _table_of_words(text: str, name: str, delimiter: str) -> NamedTable:
@@ -176,7 +158,7 @@ def _table_of_words(text: str, name: str, delimiter: str) -> NamedTable:
     return NamedTable(names, cells.__getitem__, text=True, report=report)
 
 
-def _of_table(table: NamedTable, name: str, repeats: list[Repeat] | None = None) -> Lexicon:
+def _of_table(table: NamedTable, name: str) -> Lexicon:
     """A row a word; one a word and group where they have weights."""
     chosen, report = column_of_roles(table, ROLES, None), table.report
     if {"partner", "weight"} <= set(chosen):
@@ -194,7 +176,7 @@ def _of_table(table: NamedTable, name: str, repeats: list[Repeat] | None = None)
         else:
             entries.append(_Entry(row, word, group, None if weight is None else float(weight)))
             pairs |= {word: partner} if partner else {}
-    return _built(name, entries, report, repeats, partners=pairs)
+    return _built(name, entries, report, partners=pairs)
 
 
 def _text(cell: Any) -> str:
@@ -218,9 +200,7 @@ def _json_object(text: str, source: str) -> dict[str, Any]:
     return value
 
 
-def _of_object(
-    value: Mapping[Any, Any], name: str, source: str, repeats: list[Repeat] | None = None
-) -> Lexicon:
+def _of_object(value: Mapping[Any, Any], name: str, source: str) -> Lexicon:
     """From ``{group: words}``, or with that under ``groups``, beside ``name``, ``targets``, ``partners``.
 
     The words of a group are a list, or ``{word: weight}``.
@@ -251,7 +231,7 @@ def _of_object(
             raise DataError(f"{source}: group {quoted(group)} must be a list of words, got {what}")
         entries += [_Entry(0, word, group, float(given[word]) if weighted else None) for word in words]
     report = RowProblems(source, at=lambda _: source)
-    return _built(name, entries, report, repeats, targets=targets, partners=partners)
+    return _built(name, entries, report, targets=targets, partners=partners)
 
 
 def _check_values(value: object, key: str, wanted: str, types: tuple[type, ...], source: str) -> None:
@@ -265,13 +245,12 @@ def _built(
     name: str,
     entries: Iterable[_Entry],
     report: RowProblems,
-    repeats: list[Repeat] | None = None,
     *,
     targets: Mapping[str, float] | None = None,
     partners: Mapping[str, str] | None = None,
 ) -> Lexicon:
     """The lexicon of these words. A word that comes again, which it may only do in another group and with
-    weights, is a problem; with ``repeats`` it is put there."""
+    weights, is a problem."""
     groups: dict[str, dict[str, _Entry]] = {}
     first: dict[str, _Entry] = {}
     for entry in entries:
@@ -286,10 +265,7 @@ def _built(
         if before.row != entry.row:
             line = report.lines and f"line {report.line(before.row)}"
             what += f" (first {line or report.where(before.row)})"
-        if repeats is None:
-            report.add(entry.row, what)
-        else:
-            repeats.append(Repeat(term, entry.group, f"{report.where(entry.row)}: {what}"))
+        report.add(entry.row, what)
     pairs = {lower(word): lower(partner) for word, partner in (partners or {}).items()}
     for word, partner in list(pairs.items()):
         pairs.setdefault(partner, word)

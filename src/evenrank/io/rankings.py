@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -44,14 +44,6 @@ _LOOKED_AT = 1000  # rows in which numbers are looked for
 Built = TypeVar("Built")
 
 
-class Provenance(NamedTuple):
-    """Where columns came from: for names, messages, and what the file said about itself."""
-
-    source: str | None = None
-    name: str | None = None
-    metadata: Mapping[str, str] = {}
-
-
 def read_run(
     source: object,
     *,
@@ -87,8 +79,8 @@ def read_run(
     if isinstance(source, Run):
         return source if name is None else source.renamed(name)
 
-    def build(found: Columns, origin: Provenance) -> Run:
-        return _run(found, origin, name or origin.name or "run", ties)
+    def build(found: Columns) -> Run:
+        return _run(found, name or found.name or "run", ties)
 
     run = _load(source, RUN, build, kind="run", format=format, columns=columns)
     if isinstance(source, (str, os.PathLike)):
@@ -97,23 +89,22 @@ def read_run(
     return run
 
 
-def _run(found: Columns, origin: Provenance, name: str, ties: Ties | None) -> Run:
+def _run(found: Columns, name: str, ties: Ties | None) -> Run:
     """Ranks that agree with the scores are the order, unless the file or the caller says otherwise."""
-    written = origin.metadata.get(TIES_KEY)
-    rule = ties or ("trec" if written == "trec" else None)
+    rule = ties or ("trec" if found.ties == "trec" else None)
     order = None if rule == "trec" else _order_by_rank(found)
     if order is not None:
         rows = pa.array(order)
         columns = found.queries.take(rows), found.documents.take(rows), found.values[order]
         try:
-            return Run.build(*columns, name=name, ties="file", source=origin.source)
+            return Run.build(*columns, name=name, ties="file", source=found.source)
         except DataError:
             pass  # said below, with the rows as they stand in the table
-    rule = rule or ("file" if written == "file" else "trec")
-    run = Run.build(found.queries, found.documents, found.values, name=name, ties=rule, source=origin.source)
+    rule = rule or ("file" if found.ties == "file" else "trec")
+    run = Run.build(found.queries, found.documents, found.values, name=name, ties=rule, source=found.source)
     if found.contradicting:
         warnings.warn(
-            f"{origin.name or name}: in {counted(found.contradicting, 'place', 'places')} the next rank has "
+            f"{found.name or name}: in {counted(found.contradicting, 'place', 'places')} the next rank has "
             "a larger score: documents are ordered by score, as everywhere. If the ranks are meant, write "
             "them as scores, n - rank",
             EvenrankWarning,
@@ -182,11 +173,11 @@ def read_qrels(
     if diversity and format == NTCIR:
         raise ParameterError("judgements of NTCIR have no intents: leave out diversity, or the format")
 
-    def build(found: Columns, origin: Provenance) -> Qrels | DiversityQrels:
+    def build(found: Columns) -> Qrels | DiversityQrels:
         rest = found.documents, found.values
         if diversity:
-            return DiversityQrels.build(found.queries, found.intents, *rest, source=origin.source)
-        return Qrels.build(found.queries, *rest, source=origin.source)
+            return DiversityQrels.build(found.queries, found.intents, *rest, source=found.source)
+        return Qrels.build(found.queries, *rest, source=found.source)
 
     layout = DIVERSITY if diversity else NTCIR_QRELS if format == NTCIR else QRELS
     form = "trec" if format == NTCIR else format
@@ -196,7 +187,7 @@ def read_qrels(
 def _load(
     value: object,
     layout: Layout,
-    build: Callable[[Columns, Provenance], Built],
+    build: Callable[[Columns], Built],
     *,
     kind: str,
     format: str | None,
@@ -208,18 +199,18 @@ def _load(
         wanted = "a run" if layout.is_run else "judgements"
         raise InputTypeError(f"{value!r} was given for {wanted}: are run and judgements swapped?")
     name = getattr(value, "name", None)
-    origin = Provenance(name=name if isinstance(name, str) and name else None)
+    origin: dict[str, Any] = {"name": name if isinstance(name, str) and name else None}
     file = None if is_dataset(value) else as_source(value)
     if file is not None:
-        origin = Provenance(file.name, file.stem)
+        origin = {"source": file.name, "name": file.stem}
         format = format or file.guessed_format or "trec"
         if format == "trec":
             if columns is not None:
                 raise ParameterError("columns= applies only to tables: a TREC file has no named columns")
             file.check()
-            return read_trec(file, layout, lambda found: build(found, origin))
+            return read_trec(file, layout, lambda found: build(replace(found, **origin)))
     elif is_dataset(value):
-        origin = Provenance(str(value), str(value).rpartition(":")[2])
+        origin = {"source": str(value), "name": str(value).rpartition(":")[2]}
     if isinstance(value, Mapping):
         for query, own in value.items():
             if isinstance(own, Mapping) and not own:
@@ -238,7 +229,7 @@ def _load(
         layout.check_header(table.names, table.name, format)
     found = _of_table(table, layout, columns)
     try:
-        return build(found, origin._replace(metadata=table.metadata))
+        return build(replace(found, **origin, ties=table.metadata.get(TIES_KEY)))
     except DataError as error:  # it counts rows of columns; the user knows lines, rows or queries
         raise table.report.relocated(error) from None
 

@@ -164,6 +164,9 @@ class Columns:
     intents: Any = None
     ranks: npt.NDArray[np.float64] | None = None
     contradicting: int = 0  # neighbouring rows of a query of which the lower rank has the larger score
+    source: str | None = None  # the file
+    name: str | None = None  # what its name, or the object itself, calls it
+    ties: str | None = None  # what the file says of equal scores
 
 
 def read_trec(source: Source, layout: Layout, build: Callable[[Columns], Built]) -> Built:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.evidence.scan.phrases import tokenize
-from evenrank.io.lexicons import Repeat, read_lexicon
+from evenrank.io.lexicons import read_lexicon
 from evenrank.tables import Table
 from evenrank.wordlists.forms import german_forms, inflections, is_german, nouns_with_plurals, regular_plural
 
@@ -52,12 +52,11 @@ def check_lexicon(
     lexicon: Lexicon,
     documents: Iterable[str] | None = None,
     names: Iterable[str] = (),
-    repeats: Iterable[Repeat] = (),
 ) -> list[ListFinding]:
     """What a person should look at. With ``documents``, texts, also how the words are used there.
 
-    ``names`` are words that are meant as first names, ``repeats`` those that the file has several times.
-    Forms are missing by what the documents have; without documents, by rule.
+    ``names`` are words that are meant as first names. Forms are missing by what the documents have; without
+    documents, by rule.
     """
     meant_as_names = set(names)
     owner = {term: group for group in lexicon.groups for term in lexicon.words(group)}
@@ -71,7 +70,6 @@ def check_lexicon(
     }
     use = spellings(documents, {*owner, *candidates}) if documents is not None else {}
     found = [
-        *(ListFinding("duplicate", one.word, one.group, one.what) for one in repeats),
         *_alike(owner),
         *_other_meanings(owner, meant_as_names),
         *_used_otherwise(owner, use, meant_as_names),
