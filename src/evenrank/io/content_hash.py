@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from evenrank.files import regular_file
 
 PIECE = 1 << 23  # bytes of a block
+_AHEAD = 2  # blocks of a stretch that wait for their digests
 
 
 def joined_digests(digests: Iterable[bytes]) -> str:
@@ -22,35 +24,54 @@ def joined_digests(digests: Iterable[bytes]) -> str:
 
 
 class StreamHash:
-    """The digests of what passes by, in blocks of a fixed size however it comes."""
+    """The digests of what passes by, in blocks of a fixed size however it comes. Other threads compute them,
+    while whoever reads goes on: what passes by must not be changed."""
 
     def __init__(self, block: int = PIECE) -> None:
         self._block = block
-        self._digests: list[bytes] = []
-        self._current = hashlib.sha256()
-        self._held = 0  # bytes of the current block
+        self._digests: list[Future[bytes]] = []
+        self._held: list[memoryview] = []  # of the block that is not whole
+        self._room = block
         self.bytes = 0
 
     def add(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         self.bytes += len(view)
         while len(view):
-            own = view[: self._block - self._held]
-            self._current.update(own)
-            self._held, view = self._held + len(own), view[len(own) :]
-            if self._held == self._block:
-                self.end_block()
+            own, view = view[: self._room], view[self._room :]
+            self._held.append(own)
+            self._room -= len(own)
+            if not self._room:
+                self._end_block()
 
-    def end_block(self) -> None:
-        """What comes next belongs to another block."""
-        if self._held:
-            self._digests.append(self._current.digest())
-            self._current, self._held = hashlib.sha256(), 0
+    def add_block(self, pieces: Iterable[Any], size: int) -> None:
+        """What is a block of its own, of whatever size. ``pieces`` may be read by another thread."""
+        self.bytes += size
+        self._digests.append(_threads().submit(digest_of, pieces))
+        if len(self._digests) > _AHEAD:
+            self._digests[-_AHEAD].result()  # no more are in memory
+
+    def _end_block(self) -> None:
+        self.add_block(self._held, 0)
+        self._held, self._room = [], self._block
 
     def digests(self) -> list[bytes]:
         """Of all that has passed."""
-        self.end_block()
-        return self._digests
+        if self._held:
+            self._end_block()
+        return [digest.result() for digest in self._digests]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="digest")
+
+
+def digest_of(pieces: Iterable[Any]) -> bytes:
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece)
+    return found.digest()
 
 
 def hash_of_file(path: Path, piece: int = PIECE) -> str:
@@ -75,10 +96,7 @@ def hash_of_columns(path: Path, columns: Sequence[str]) -> str:
             return raw.read(length)
 
         def digest(group: int) -> bytes:
-            found = hashlib.sha256()
-            for data in pieces_of(read, column_ranges(metadata, group, columns)):
-                found.update(data)
-            return found.digest()
+            return digest_of(pieces_of(read, column_ranges(metadata, group, columns)))
 
         groups = range(metadata.num_row_groups)
         return joined_digests(digest(group) for group in groups if metadata.row_group(group).num_rows)

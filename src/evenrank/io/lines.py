@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import codecs
-import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, nullcontext
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.io.ranges import ByteRanges, ranges_of
+from evenrank.io.ranges import AnyFile, ranges_of, read_range
 from evenrank.io.reading import Bytes, Reading
 from evenrank.io.source import warn_of_bom
 
 READ = 1 << 21  # bytes at a time: they stay in the cache while they are taken apart
 NEWLINE = 10
 
-_LEAST, _MORE, _NEAR = 3, 1 << 9, 1 << 12
-
-Fill = Callable[[Bytes, int], int]
-"""Fills an array from a place of the file on; gives how many bytes came, less than there is room for at the
-end of the file alone."""
+_ALONG = 1 << 14  # bytes that are read behind a stretch for its last line, which may go on there
 
 
 class LineBlock(NamedTuple):
@@ -31,19 +26,15 @@ class LineBlock(NamedTuple):
 
     data: Bytes
     offset: int  # where they begin in the file
-    before: int  # how many lines of the stretch stand before them
     reading: Reading
     bytes_read: int
+    mark: bytes = b""  # the byte order mark before them
+    counted: int | None = None  # the number of the first line, of what cannot be read again
 
     @property
     def line(self) -> int:
         """The number of the first line. The file may be read up to there: it is for messages."""
-        return self.reading.first_line + self.before
-
-    @property
-    def mark(self) -> bytes:
-        """The byte order mark before them, where they begin the file."""
-        return codecs.BOM_UTF8 if self.before == 0 and self.offset == len(codecs.BOM_UTF8) else b""
+        return self.reading.line_at(self.offset) if self.counted is None else self.counted
 
     def lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Each line with its place among them, and the byte of the file where it begins."""
@@ -61,98 +52,73 @@ class LineBlock(NamedTuple):
 def line_blocks(reading: Reading, size: int = 0) -> Generator[LineBlock]:
     """The lines that begin in a stretch of a file, or of a packed file or stream all; a line that is longer
     than ``size`` makes a block grow. What is read passes by for the hash."""
-    file = ranges_of(reading.source)
+    file = ranges_of(reading.source, plain=reading.end is not None)
     if file is None:
-        size = size or READ
-        yield from _whole_lines(reading, _filling(reading.source.blocks(size)), None, size, size)
-        return
-    size = size or min(READ, reading.block)
-    with closing(file):
-        end = file.size if reading.end is None else min(reading.end, file.size)
-        if end:
-            yield from _whole_lines(reading, _filling_from(file, reading, end), end, size, file.along)
+        blocks = _of_stream(reading, size or READ)
+    else:
+        blocks = _of_file(reading, file, size or min(READ, reading.block))
+    with nullcontext() if file is None else closing(file):
+        yield from (block for block in blocks if len(block.data))
 
 
-def _filling(pieces: Iterator[bytes]) -> Fill:
-    """From what comes one after the other."""
-    held = memoryview(b"")
-
-    def fill(into: Bytes, place: int) -> int:
-        nonlocal held
-        filled = 0
-        while filled < len(into):
-            if not len(held) and not len(held := memoryview(next(pieces, b""))):
-                break
-            taken = held[: len(into) - filled]
-            into[filled : filled + len(taken)] = taken
-            filled, held = filled + len(taken), held[len(taken) :]
-        return filled
-
-    return fill
-
-
-def _filling_from(file: ByteRanges, reading: Reading, end: int) -> Fill:
-    """From any place of a file; what belongs to the stretch passes by for the hash."""
-
-    def fill(into: Bytes, place: int) -> int:
-        got = min(len(into), file.size - place)
-        file.fill(into[:got].data, place)
-        reading.passed.add(into[max(0, reading.begin - place) : max(0, min(got, end - place))].data)
-        return got
-
-    return fill
-
-
-def _whole_lines(reading: Reading, fill: Fill, end: int | None, size: int, along: int) -> Iterator[LineBlock]:
-    """``along`` is what is read behind the end for the last line, which may go on there."""
-    end = sys.maxsize if end is None else end
-    place = max(reading.begin - 1, 0)  # the byte before says whether a line begins with the stretch
-    is_within = reading.begin > 0  # a line that began before
-    kept, before = np.empty(0, np.uint8), 0  # the beginning of a line that goes on; lines that were given
-    while True:
-        room = max(size, _LEAST, len(kept))
-        if place >= end:
-            room = max(along, len(kept), _MORE)
-        elif end - place <= room + 1:  # with the byte before the stretch
-            room = end - place + along
-        data = np.empty(len(kept) + room, np.uint8)
-        data[: len(kept)] = kept
-        got = fill(data[len(kept) :], place)
-        data, start, place = data[: len(kept) + got], place - len(kept), place + got
-        all_begun = got < room or place >= end  # all lines of the stretch
-        if is_within:
-            newline = _find(data[: end - 1 - start])
-            if newline < 0 and all_begun:
-                return  # one line from before covers it all
-            data, start = (data[:0], place) if newline < 0 else (data[newline + 1 :], start + newline + 1)
-            is_within, before = newline < 0, int(start > reading.begin)
-        elif start == 0 and data[: len(codecs.BOM_UTF8)].tobytes() == codecs.BOM_UTF8:
-            warn_of_bom(reading.name)
-            data, start = data[len(codecs.BOM_UTF8) :], len(codecs.BOM_UTF8)
-        if place < end:
-            stop = len(data) if got < room else _rfind(data) + 1
-        else:
-            last = max(end - 1 - start, 0)
-            newline = _find(data[last:])
-            stop = last + newline + 1 if newline >= 0 else len(data) if got < room else 0
+def _of_stream(reading: Reading, size: int) -> Iterator[LineBlock]:
+    held, wanted, place, line = [b""], size, 0, 1
+    for piece in reading.source.blocks(size):
+        held.append(piece)
+        if sum(map(len, held)) < wanted:
+            continue
+        data = b"".join(held)
+        stop = data.rfind(b"\n") + 1
         if stop:
-            yield LineBlock(data[:stop], start, before, reading, reading.taken())
-            before += int(np.count_nonzero(data[:stop] == NEWLINE))
-        if got < room or (all_begun and stop):
-            return
-        kept = data[stop:]
+            yield _block(reading, data, 0, stop, place, line)
+            place, line = place + stop, line + data.count(b"\n", 0, stop)
+        held = [data[stop:]]
+        wanted = max(size, 2 * len(held[0]))  # a long line is not looked at again with each piece
+    data = b"".join(held)
+    if data:
+        yield _block(reading, data, 0, len(data), place, line)
 
 
-def _find(data: Bytes) -> int:
-    """Where the first newline is, -1 if there is none."""
-    return data.tobytes().find(b"\n")
+def _of_file(reading: Reading, file: AnyFile, size: int) -> Iterator[LineBlock]:
+    """What a block has of a line that is not whole is read again with the next."""
+    end = file.size if reading.end is None else min(reading.end, file.size)
+    place, passed = max(reading.begin - 1, 0), reading.begin
+    within = reading.begin > 0  # a line that began before the stretch; the byte before it says so
+    longer = 0
+    while place < end:
+        edge = reading.begin + (max(place - reading.begin, 0) // size + (1 << longer)) * size
+        length = min(edge if edge < end else end + (_ALONG << longer), file.size) - place
+        data = read_range(file, place, length)
+        reading.passed.add(memoryview(data)[max(passed - place, 0) : max(end - place, 0)])
+        passed = max(passed, place + length)
+        start, last = 0, end - 1 - place
+        if within:
+            start = data.find(b"\n", 0, max(last, 0)) + 1
+            if not start:
+                place += length
+                continue
+        stop = (data.find(b"\n", max(last, start)) if last < length else data.rfind(b"\n", start)) + 1
+        if not stop and place + length == file.size:
+            stop = length
+        if stop:
+            yield _block(reading, data, start, stop, place + start)
+            place, within, longer = place + stop, False, 0
+        elif start:  # the first line of the stretch is not whole
+            place, within = place + start, False
+        else:
+            longer += 1
 
 
-def _rfind(data: Bytes) -> int:
-    """Where the last newline is, -1 if there is none: as a rule near the end."""
-    near = max(len(data) - _NEAR, 0)
-    found = data[near:].tobytes().rfind(b"\n")
-    return near + found if found >= 0 else data.tobytes().rfind(b"\n")
+def _block(
+    reading: Reading, data: bytes, start: int, stop: int, place: int, line: int | None = None
+) -> LineBlock:
+    mark = b""
+    if place == 0 and data.startswith(codecs.BOM_UTF8):
+        warn_of_bom(reading.name)
+        mark = codecs.BOM_UTF8
+        start, place = len(mark), len(mark)
+    lines = np.frombuffer(data, np.uint8)[start:stop]
+    return LineBlock(lines, place, reading, reading.taken(), mark, line)
 
 
 def check_unicode(block: LineBlock) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -132,22 +131,24 @@ class Reading:
         self.source = replace(source, watch=self.passed.add)
         self.about_hash: dict[str, Any] = {"block": block}  # how the hash can be computed again
         self._taken = 0
+        self._counted = (0, 1)  # a place of the file, and the number of the line there
 
     def taken(self) -> int:
         """How many bytes have passed since it was last asked."""
         before, self._taken = self._taken, self.passed.bytes
         return self._taken - before
 
-    @cached_property
-    def first_line(self) -> int:
-        """The number of the line where the stretch begins. The file is read up to there: for messages."""
-        file = ranges_of(self.source) if self.begin else None
-        if file is None:
-            return 1
+    def line_at(self, place: int) -> int:
+        """The number of the line that begins at a place. The file is read up to there: for messages."""
+        counted, line = self._counted
+        file = ranges_of(self.source)
+        if file is None or place < counted:
+            return line
         with closing(file):
-            places = range(0, self.begin, _AT_ONCE)
-            blocks = (read_range(file, place, min(_AT_ONCE, self.begin - place)) for place in places)
-            return 1 + sum(block.count(b"\n") for block in blocks)
+            for begin in range(counted, place, _AT_ONCE):
+                line += read_range(file, begin, min(_AT_ONCE, place - begin)).count(b"\n")
+        self._counted = place, line
+        return line
 
     def gathered(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Documents]:
         """Ids and texts that come one after the other, some megabytes at a time."""

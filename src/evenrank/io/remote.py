@@ -7,13 +7,14 @@ the environment, as the tools of each store take them, and stand neither in an a
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
@@ -62,58 +63,61 @@ def is_remote(value: object) -> bool:
     return isinstance(value, str) and _ADDRESS.match(value) is not None
 
 
-class RemoteFile:
-    """A file of a store as a stream of bytes: opened when it is first read."""
+class RemoteFile(io.RawIOBase):
+    """A file of a store, opened when it is first read. Any thread may call ``read_at``; a stream of bytes is
+    read by one."""
 
     def __init__(self, address: str) -> None:
+        super().__init__()
         self.name = address
-        self._file: Any = None
-        self._place = 0  # how much was read
+        self._place = 0
+        self._held: list[tuple[int, bytes]] = []
 
-    def read(self, size: int = -1) -> bytes:
-        found = _asked(self.name, lambda: self._next(size))
+    @cached_property
+    def _file(self) -> Any:
+        store, path = _store(self.name)
+        return store.open_input_file(path)
+
+    @cached_property
+    def size(self) -> int:
+        return int(_asked(self.name, lambda: self._file.size()))
+
+    def read_at(self, place: int, length: int) -> bytes:
+        """Less than so many bytes at the end of the file alone."""
+        for begin, held in self._held:
+            if begin <= place and place + length <= begin + len(held):
+                return held[place - begin : place - begin + length]
+        length = min(length, self.size - place)
+        return _asked(self.name, lambda: bytes(self._file.read_at(length, place))) if length > 0 else b""
+
+    def hold(self, places: Iterable[tuple[int, int]]) -> None:
+        """Fetch stretches (begin, length) that will be read, and hold no others; those that touch are one
+        request."""
+        joined: list[tuple[int, int]] = []
+        for begin, length in sorted(places):
+            if joined and sum(joined[-1]) == begin:
+                begin, length = joined[-1][0], joined.pop()[1] + length
+            joined.append((begin, length))
+        self._held = []
+        self._held = [(begin, self.read_at(begin, length)) for begin, length in joined]
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = self.read_at(self._place, self.size if size is None or size < 0 else size)
         self._place += len(found)
         return found
 
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._place = offset + (0, self._place, self.size)[whence]
+        return self._place
 
-    def _next(self, size: int) -> bytes:
-        try:
-            if self._file is None:
-                store, path = _store(self.name)
-                self._file = store.open_input_file(path)
-                self._file.seek(self._place)
-            found: bytes = self._file.read(None if size < 0 else size)
-        except BaseException:  # nobody knows at which place it stands now: the next attempt opens it anew
-            with suppress(Exception):
-                self.close()
-            self._file = None
-            raise
-        return found
+    def tell(self) -> int:
+        return self._place
 
+    def readable(self) -> bool:
+        return True
 
-class OpenRanges(NamedTuple):
-    """A file of a store that any thread can read from any place."""
-
-    read: Callable[[int, int], bytes]  # from a place on, so many bytes
-    close: Callable[[], object]
-    size: int
-
-
-def open_ranges(address: str) -> OpenRanges:
-    """The file, for whoever reads parts of it."""
-
-    def opened() -> tuple[Any, int]:
-        store, path = _store(address)
-        file = store.open_input_file(path)
-        return file, file.size()
-
-    file, size = _asked(address, opened)
-    return OpenRanges(
-        lambda offset, length: _asked(address, lambda: file.read_at(length, offset)), file.close, size
-    )
+    def seekable(self) -> bool:
+        return True
 
 
 def list_remote(address: str) -> list[RemoteEntry]:
@@ -309,7 +313,7 @@ class HadoopFile:
     that are gone. Any thread may call ``read_at``."""
 
     def __init__(self, client: Any, path: str) -> None:
-        self._client, self._path, self._place = client, path, 0
+        self._client, self._path = client, path
         with _errors_of_the_system():
             self._size = len(client.read(path))
 
@@ -322,17 +326,6 @@ class HadoopFile:
             size = min(size, len(reader) - offset)  # the client panics where it is asked for more
             found: bytes = reader.read_range(offset, size) if size > 0 else b""
             return found
-
-    def seek(self, place: int) -> None:
-        self._place = place
-
-    def read(self, size: int | None = None) -> bytes:
-        found = self.read_at(self._size if size is None else size, self._place)
-        self._place += len(found)
-        return found
-
-    def close(self) -> None:
-        """Nothing is held between two reads."""
 
 
 @contextmanager

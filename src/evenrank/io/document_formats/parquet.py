@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -12,10 +12,11 @@ import pyarrow.parquet
 
 from evenrank.errors import DataError, RemoteError
 from evenrank.io.column_names import resolve_documents
-from evenrank.io.content_hash import StreamHash, column_ranges, pieces_of
+from evenrank.io.content_hash import column_ranges, pieces_of
 from evenrank.io.document_formats.declared import Edge, declare_documents
-from evenrank.io.ranges import ByteRanges, FileRanges, RangeFile, ranges_of, read_range
+from evenrank.io.ranges import AnyFile, ranges_of, read_range
 from evenrank.io.reading import Documents, Reading, documents_of_columns
+from evenrank.io.remote import RemoteFile
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import parquet_file
 
@@ -27,7 +28,7 @@ class _Opened(NamedTuple):
 
     file: pa.parquet.ParquetFile
     chosen: dict[str, str]
-    ranges: ByteRanges | None
+    ranges: AnyFile | None
 
     def places(self, group: int) -> list[tuple[int, int]]:
         """Where the columns that are read lie: (begin, length)."""
@@ -41,10 +42,8 @@ def _opened(reading: Reading) -> Iterator[_Opened]:
     try:
         if ranges is None:
             raw = pa.BufferReader(b"".join(reading.source.blocks()))
-        elif isinstance(ranges, FileRanges) and reading.source.path is not None:
-            raw = parquet_file(reading.source.path)
         else:
-            raw = RangeFile(ranges)
+            raw = ranges if reading.source.path is None else parquet_file(reading.source.path)
         # a small buffer for each column, instead of whole columns of a group of rows that may be huge
         with pa.parquet.ParquetFile(raw, buffer_size=1 << 20, pre_buffer=False) as file:
             yield _Opened(
@@ -79,13 +78,17 @@ def read_parquet(reading: Reading) -> Iterator[Documents | DataError]:
         file, metadata = opened.file, opened.file.metadata
         if opened.ranges is not None:
             reading.about_hash = {"columns": sorted(set(opened.chosen.values()))}
-            reading.passed = StreamHash(sys.maxsize)  # a digest for each group of rows
         end = file.num_row_groups if reading.end is None else reading.end
         first = sum(metadata.row_group(group).num_rows for group in range(reading.begin))
         for group in range(reading.begin, end):
             about = metadata.row_group(group)
             if opened.ranges is not None and about.num_rows:
-                _hash(reading, opened.ranges, opened.places(group))
+                places = opened.places(group)
+                pieces = pieces_of(partial(read_range, opened.ranges), places)
+                if isinstance(opened.ranges, RemoteFile):
+                    opened.ranges.hold(places)
+                    pieces = iter([*pieces])  # before others are held
+                reading.passed.add_block(pieces, sum(length for _, length in places))
             rows = max(1, min(_ROWS, _BYTES * about.num_rows // max(1, about.total_byte_size)))
             columns = list(opened.chosen.values())
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
@@ -95,11 +98,4 @@ def read_parquet(reading: Reading) -> Iterator[Documents | DataError]:
                 except DataError as error:
                     yield error
                 first += len(batch)
-
-
-def _hash(reading: Reading, ranges: ByteRanges, places: list[tuple[int, int]]) -> None:
-    """What is fetched from a store for that is held for Arrow."""
-    ranges.hold(places)
-    for piece in pieces_of(lambda begin, length: read_range(ranges, begin, length), places):
-        reading.passed.add(piece)
-    reading.passed.end_block()
+        reading.passed.digests()  # other threads read the file for them, until it is closed
