@@ -116,12 +116,21 @@ def _is_high(builder, window):
     return builder.icmp_unsigned(">=", window, _every(0x80))
 
 
+def _ends_json(builder, window):
+    """Quotes, backslashes and control characters, at which a string of JSON may end."""
+    quote = builder.icmp_unsigned("==", window, _every(ord('"')))
+    backslash = builder.icmp_unsigned("==", window, _every(ord("\\")))
+    return builder.or_(builder.or_(quote, backslash), builder.icmp_unsigned("<", window, _every(BLANK)))
+
+
 read_byte = _reader(_BYTE, types.uint8)
 read_integer = _reader(_INTEGER, types.int32)
 read_number = _reader(_NUMBER, types.uint64)
 write_byte = _writer(_BYTE, types.uint8)
+write_number = _writer(_NUMBER, types.uint64)
 word_mask = _mask(_is_word)
 high_mask = _mask(_is_high)
+json_mask = _mask(_ends_json)
 filled_mask = _mask(lambda builder, window: builder.icmp_unsigned("!=", window, _every(BLANK)))
 
 

@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import Counter, UnsoundText, make_counter
+from evenrank.evidence.scan.counter import PADDING, Counter, UnsoundText, make_counter
 from evenrank.evidence.scan.unique_ids import Ascent
+from evenrank.io.cells import checked_ids
 from evenrank.io.collections import Record
 from evenrank.io.counts import CountsWriter, counts_batch, writing
+from evenrank.io.document_formats.json_lines import read_json_lines
 from evenrank.io.documents import read_stretch
-from evenrank.io.reading import Documents, Reading
+from evenrank.io.lines import LineBlock
+from evenrank.io.reading import Documents, Reading, Texts
+from evenrank.io.row_problems import RowProblems
 
 ARROW, PARQUET = "arrow", "parquet"
 
@@ -45,6 +50,8 @@ class ScanWork(NamedTuple):
     size: int | None = None  # of the collection, where all of it is counted in this process
 
     def read(self, reading: Reading, format: str) -> Iterator[Documents | DataError]:
+        if format == "jsonl" and counter_of(self.lexicon, self.tokenizer, self.terms, self.size).fast:
+            return read_json_lines(reading, plain_objects)
         return read_stretch(reading, format)
 
     def make(self, documents: Documents) -> Counted:
@@ -74,6 +81,29 @@ class ScanWork(NamedTuple):
             "pieces": pieces,
             "ids": ascent.ends,
         }
+
+
+def plain_objects(block: LineBlock, chosen: Mapping[str, str]) -> Documents | None:
+    """The documents of lines of JSON that are all plain, else None."""
+    from evenrank.evidence.scan.json_lines import ID, TEXT, TITLE, read_objects
+
+    size, roles = len(block.data), {ID: "id", TEXT: "text", TITLE: "title"}
+    keys = [chosen.get(role, "\0").encode() for _, role in sorted(roles.items())]
+    text = np.concatenate([block.data, np.zeros(PADDING, np.uint8)])  # it is changed
+    rows = np.empty((4, size // 8 + 1), np.int64)  # no object with an id and a text is shorter
+    names = np.frombuffer(b"".join(keys), np.uint8)
+    found = read_objects(text, size, names, np.cumsum([*map(len, keys)]), rows)
+    if found < 0:
+        return None
+    starts, ends, text_starts, text_ends = rows[:, :found]
+    ids, report = Texts(text, starts, ends).strings(), RowProblems(block.reading.name)
+    try:
+        ids.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    checked_ids(ids, "id", report)
+    own = Documents(block.reading.name, ids, Texts(text, text_starts, text_ends), block.bytes_read)
+    return None if report.found else own
 
 
 @lru_cache(maxsize=4)

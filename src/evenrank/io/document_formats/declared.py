@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from evenrank.errors import DataError
@@ -13,6 +13,7 @@ Read = Callable[["Reading"], Iterator["Documents | DataError"]]
 """The documents of a stretch of a file. What is wrong with some of them is given in their place, where those
 behind them can be read; it is raised where they cannot."""
 
+R = TypeVar("R", bound=Read)
 Edge = tuple[int, int | None, int]  # begin, end and bytes of a stretch
 Cut = Callable[["Reading", int, int], list[Edge]]
 """Stretches of a file of so many bytes, of about the size that follows, which can be read apart."""
@@ -47,10 +48,10 @@ class DocumentFormat(NamedTuple):
 DOCUMENT_FORMATS: dict[str, DocumentFormat] = {}
 
 
-def declare_documents(name: str, *suffixes: str, cut: Cut = not_cut) -> Callable[[Read], Read]:
+def declare_documents(name: str, *suffixes: str, cut: Cut = not_cut) -> Callable[[R], R]:
     """Enter a function that reads documents under the name of their format."""
 
-    def declare(read: Read) -> Read:
+    def declare(read: R) -> R:
         DOCUMENT_FORMATS[name] = DocumentFormat(suffixes, read, cut)
         return read
 
