@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -25,16 +25,7 @@ from evenrank.io.content_hash import joined_digests
 from evenrank.io.document_formats import document_formats
 from evenrank.io.documents import format_of
 from evenrank.io.executor import Executor, ThreadExecutor, ahead
-from evenrank.io.part_folder import (
-    KEPT,
-    SETTINGS,
-    PartFolder,
-    check_seen,
-    part_path,
-    read_record,
-    sealed,
-    write_record,
-)
+from evenrank.io.part_folder import KEPT, PartFolder, check_seen, part_path, read_record, write_record
 from evenrank.io.reading import Reading
 from evenrank.io.remote import is_remote
 from evenrank.io.shards import Shard, check_unchanged, each_file, is_many, list_shards, stamp_of
@@ -78,13 +69,6 @@ class Collection(NamedTuple):
     many: bool
 
 
-class MadePiece(Protocol):
-    """What becomes of some documents."""
-
-    @property
-    def documents(self) -> int: ...
-
-
 class Work(Protocol):
     """What is made of a collection: a plain value, which another process can be sent."""
 
@@ -99,29 +83,13 @@ class Work(Protocol):
         it is needed than these. What is wrong with one is given in its place."""
         ...
 
-    def make(self, piece: Any) -> MadePiece:
-        """Any thread may call it."""
+    def make(self, piece: Any) -> Any:
+        """What becomes of a piece, which knows how many ``documents`` it had. Any thread may call it."""
         ...
 
     def write(self, file: BinaryIO, made: Iterator[Any]) -> Record:
         """Write what was made, in its order, and say what must be known of it."""
         ...
-
-
-class Task(Protocol):
-    """What one worker does at a time."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def bytes(self) -> int: ...
-
-
-T = TypeVar("T", bound=Task)
 
 
 class FinishedPart(NamedTuple):
@@ -179,14 +147,13 @@ def planned(
             held = 0
         groups[-1].append(stretch)
         held += stretch.bytes
-    return [_part(number, tuple(group), folder, kind) for number, group in enumerate(groups)]
-
-
-def _part(number: int, stretches: tuple[Stretch, ...], folder: PartFolder, kind: str) -> Partition:
-    """The name of its file stands for the settings and for the files as they are now."""
-    read = hashlib.sha256(repr((folder.key, number, stretches)).encode()).hexdigest()
-    key = folder.key[:SETTINGS] + read[:SETTINGS]
-    return Partition(number, str(part_path(folder.folder.resolve(), number, key, kind)), stretches)
+    parts = []
+    for number, group in enumerate(map(tuple, groups)):
+        # the name of its file stands for the settings, and for the files as they are now
+        key = hashlib.sha256(repr((folder.key, number, group)).encode()).hexdigest()
+        path = part_path(folder.folder.resolve(), number, folder.settings + key[: len(folder.settings)], kind)
+        parts.append(Partition(number, str(path), group))
+    return parts
 
 
 def _stretches(collection: Collection, work: Work, size: int) -> Iterator[Stretch]:
@@ -212,74 +179,53 @@ def _stretches(collection: Collection, work: Work, size: int) -> Iterator[Stretc
 def map_documents(
     executor: Executor, work: Work, parts: Sequence[Partition], progress: Progress | None = None
 ) -> Generator[FinishedPart]:
-    """What is made of all parts, in their order, each as soon as those before it are there."""
-    finished = finished_parts(parts)
-    if not isinstance(executor, ThreadExecutor):
-        return map_parts(executor, partial(do_part, work), parts, finished, progress)
-    threads = max(1, executor.threads // max(1, len(parts)))
-    advance = None if progress is None else _Advance(parts, finished, progress)
-    return map_parts(executor, partial(do_part, work, threads=threads, advance=advance), parts, finished)
-
-
-class _Advance:
-    """Bytes that the threads of this process have read, for a progress bar."""
-
-    def __init__(
-        self, parts: Sequence[Partition], finished: Mapping[int, Record], progress: Progress
-    ) -> None:
-        self._total = sum(part.bytes for part in parts)
-        self._done = sum(part.bytes for part in parts if part.number in finished)
-        self._progress, self._lock = progress, threading.Lock()
-
-    def __call__(self, bytes_read: int) -> None:
-        with self._lock:
-            self._done = min(self._total, self._done + bytes_read)
-            self._progress(self._done, self._total, "bytes")
-
-
-def finished_parts(tasks: Iterable[Task]) -> dict[int, Record]:
-    """The records of parts that are there from an earlier run, by their numbers."""
-    found = ((task.number, read_record(Path(task.path))) for task in tasks)
-    return {number: record for number, record in found if record is not None}
-
-
-def map_parts(
-    executor: Executor,
-    do: Callable[[T], Record | DataError],
-    tasks: Sequence[T],
-    finished: Mapping[int, Record],
-    progress: Progress | None = None,
-) -> Generator[FinishedPart]:
-    """The parts of all tasks in their order, as soon as those before them are there.
+    """What is made of all parts, in their order, each as soon as those before it are there.
 
     What is wrong with the data of one does not keep the others from being read: in the end one error lists
-    the problems of all of them, at most twenty. ``do`` is a function that another process can import, and
-    calls ``done``; parts that are ``finished`` are there from an earlier run.
+    the problems of all of them, at most twenty.
     """
     log = logging.getLogger(__name__)
-    log.info("%s: %d partitions, %d finished before", executor.name, len(tasks), len(finished))
+    found = [read_record(Path(part.path)) for part in parts]
+    missing = [part for part, record in zip(parts, found, strict=True) if record is None]
+    log.info("%s: %d partitions, %d finished before", executor.name, len(parts), len(parts) - len(missing))
     if executor.link is not None:
         log.info("%s shows the work at %s", executor.name, executor.link)
-    missing = [task for task in tasks if task.number not in finished]
-    total, wrong = sum(task.bytes for task in tasks), DataErrors()
-    read = total - sum(task.bytes for task in missing)
+    advance = _Advance(parts, missing, progress)
+    do = partial(do_part, work)
+    here = isinstance(executor, ThreadExecutor)
+    if isinstance(executor, ThreadExecutor):  # they tell themselves how far they are
+        do = partial(do, threads=max(1, executor.threads // max(1, len(parts))), advance=advance)
+    wrong = DataErrors()
     with closing(mapped(executor, do, missing)) as results:
-        for task in tasks:
-            if task.number in finished:
-                outcome: Record | DataError = finished[task.number]
-            else:
-                outcome = next(results)
-                read += task.bytes
-                if progress is not None:
-                    progress(read, total, "bytes")
+        for part, record in zip(parts, found, strict=True):
+            outcome: Record | DataError = next(results) if record is None else record
+            if record is None and not here:
+                advance(part.bytes)
             if isinstance(outcome, DataError):
                 wrong.add(outcome)
                 if wrong.full:
                     break
             elif not wrong:
-                check_seen(Path(task.path), outcome)
-                yield FinishedPart(Path(task.path), outcome, task.number in finished)
+                check_seen(Path(part.path), outcome)
+                yield FinishedPart(Path(part.path), outcome, record is not None)
     wrong.check()
+
+
+class _Advance:
+    """Bytes that were read, by whatever thread, for a progress bar."""
+
+    def __init__(
+        self, parts: Sequence[Partition], missing: Sequence[Partition], progress: Progress | None
+    ) -> None:
+        self._total = sum(part.bytes for part in parts)
+        self._done = self._total - sum(part.bytes for part in missing)
+        self._progress, self._lock = progress, threading.Lock()
+
+    def __call__(self, bytes_read: int) -> None:
+        with self._lock:
+            self._done = min(self._total, self._done + bytes_read)
+            if self._progress is not None:
+                self._progress(self._done, self._total, "bytes")
 
 
 def mapped(executor: Executor, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Generator[Any]:
@@ -300,32 +246,16 @@ def mapped(executor: Executor, work: Callable[[Any], Any], tasks: Sequence[Any])
             close()
 
 
-def done(path: Path, write: Callable[[BinaryIO], Record]) -> Record | DataError:
-    """Make a part, then its record; what is wrong with the data is given back.
-
-    A part that is there is not made again: the worker that did it was lost before anybody had taken the
-    result. A store or a disk that fails says nothing about the data: its error is raised, so that the
-    executor does the task again, as it does where a worker is lost.
-    """
-    try:
-        record = read_record(path)
-        if record is None:
-            with atomic_write(path) as file:
-                record = write(file)
-            record["part"] = sealed(path)
-            write_record(path, record)
-        return record
-    except MAY_PASS:
-        raise
-    except DataError as error:
-        return error.with_traceback(None)
-
-
 def do_part(
     work: Work, part: Partition, *, threads: int = 1, advance: Callable[[int], None] | None = None
 ) -> Record | DataError:
-    """Make something of the documents of a part; ``threads`` make, and one reads."""
-    told = 0
+    """Make something of the documents of a part, then its record; ``threads`` make, and one reads.
+
+    What is wrong with the data is given back. A part that is there is not made again: the worker that did it
+    was lost before anybody had taken the result. A store or a disk that fails says nothing about the data:
+    its error is raised, so that the executor does the task again, as it does where a worker is lost.
+    """
+    path, told = Path(part.path), 0
 
     def tell(bytes_read: int) -> None:
         nonlocal told
@@ -333,20 +263,28 @@ def do_part(
         if advance is not None:
             advance(bytes_read)
 
-    def write(file: BinaryIO) -> Record:
-        stretches: list[Record] = []
-        record = work.write(file, _made_of_part(work, part, threads, stretches, tell))
-        return {**record, "stretches": stretches, "bytes read": sum(one["bytes"] for one in stretches)}
-
-    outcome = done(Path(part.path), write)
-    if told < part.bytes:  # what could not be used is behind us as well
-        tell(part.bytes - told)
-    return outcome
+    try:
+        record = read_record(path)
+        if record is None:
+            stretches: list[Record] = []
+            with atomic_write(path) as file:
+                record = work.write(file, _made_of_part(work, part, threads, stretches, tell))
+            read = sum(stretch["bytes"] for stretch in stretches)
+            record = {**record, "stretches": stretches, "bytes read": read, "size": path.stat().st_size}
+            write_record(path, record)
+        return record
+    except MAY_PASS:
+        raise
+    except DataError as error:
+        return error.with_traceback(None)
+    finally:
+        if told < part.bytes:  # what could not be used is behind us as well
+            tell(part.bytes - told)
 
 
 def _made_of_part(
     work: Work, part: Partition, threads: int, stretches: list[Record], tell: Callable[[int], None]
-) -> Iterator[MadePiece]:
+) -> Iterator[Any]:
     """``stretches`` gets what must be known of each that was read."""
     wrong = DataErrors()
     for file, begin, end, _ in part.stretches:
@@ -383,7 +321,7 @@ def made_of(
     """What is made of pieces, in their order. Where some are wrong, the others are still read, but no
     longer given: in the end there is one error about all."""
 
-    def make(piece: Any) -> tuple[MadePiece, int]:
+    def make(piece: Any) -> tuple[Any, int]:
         if isinstance(piece, DataError):
             raise piece
         return work.make(piece), piece.bytes_read
@@ -417,7 +355,7 @@ def write_stream(
     """Make something of what comes through a pipe or from memory: read once, it cannot be gone on with."""
     read, wrong = list[int](), DataErrors()
 
-    def made() -> Iterator[MadePiece]:
+    def made() -> Iterator[Any]:
         done = 0
         for piece in made_of(work, documents, threads, wrong, read.append):
             yield piece
@@ -432,8 +370,11 @@ def write_stream(
 
 def batches_of(part: Path) -> Iterator[pa.RecordBatch]:
     """What a part in Arrow's format holds."""
-    with part.open("rb") as file, pa.ipc.open_stream(file) as batches:
-        yield from batches
+    try:
+        with part.open("rb") as file, pa.ipc.open_stream(file) as batches:
+            yield from batches
+    except pa.ArrowException as error:
+        raise DataError(f"{part}: is not what was written ({error}): give the same command again") from error
 
 
 def _check_size(file: Shard) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from evenrank.errors import DamagedError, DataError, InputTypeError
 from evenrank.io.atomic import atomic_write, refuse_standard_output, whole_folder
+from evenrank.io.content_hash import hash_of_file
 
 COMMIT = "_evenrank.json"
 INDEX_FOLDER = "_by_hash"  # what earlier versions wrote beside the parts
@@ -129,15 +130,16 @@ def _refuse_others(folder: Path, kind: str) -> None:
 
 def write_parts(
     target: Path,
-    parts: Sequence[tuple[Path, int, Mapping[str, Any]]],
+    parts: Sequence[tuple[Path, int]],
     source: Mapping[str, Any],
     kind: str = COUNTS,
 ) -> None:
-    """A new folder in the place of ``target``, of ``parts``: file, rows, and what tells that it is whole."""
+    """A new folder in the place of ``target``, of ``parts``: files, and how many rows each has."""
     with whole_folder(target, replace=True, keep=False) as new:
         listed = []
-        for number, (file, rows, seal) in enumerate(parts):
-            part = CountsPart(f"part-{number:05d}.parquet", rows, **seal)
+        for number, (file, rows) in enumerate(parts):
+            size = file.stat().st_size
+            part = CountsPart(f"part-{number:05d}.parquet", rows, size, hash_of_file(file))
             listed.append(part._asdict())
             try:  # under its own name, too, until the folder is in its place
                 os.link(file, new / part.name)

@@ -1,9 +1,10 @@
 """The finished parts of long work, kept beside its output until all are there.
 
 ``counts.parquet.parts/`` holds a file for each finished part, ``part-00003-KEY.arrow``, and its record, which
-says what is in it. Both are written in one step, the record last: work that was killed goes on by passing
-over the parts that have one. KEY begins with that of the settings and stands for what was read, too, so that
-a worker of an earlier work, which nobody could stop, writes files that nobody reads.
+says what is in it. Each is forced to the disk and then moved there in one step, the record last: work that
+was killed goes on by passing over the parts that have one. KEY begins with that of the settings and stands
+for what was read, too, so that a worker of an earlier work, which nobody could stop, writes files that nobody
+reads.
 """
 
 from __future__ import annotations
@@ -22,11 +23,9 @@ from typing import Any, Self
 
 from evenrank.errors import MAY_PASS, DataError, EvenrankError, EvenrankWarning
 from evenrank.io.atomic import TEMPORARY, atomic_write, cannot_write
-from evenrank.io.content_hash import hash_of_file
 
 KEPT = "what is finished was kept: give the same command again to continue from there"
 
-SETTINGS = 8  # characters of a key that stand for the settings
 _NAME = r"part-\d{5,}-[0-9a-f]{16}\.(?:arrow|parquet|json|npy)"
 _OWN = re.compile(rf"{_NAME}|{TEMPORARY.format(name=_NAME)}|output-[0-9a-f]+")
 
@@ -39,7 +38,8 @@ class PartFolder:
 
     def __init__(self, output: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
         self._output = output
-        self.key = settings_key(settings)
+        self.key = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()[:16]
+        self.settings = self.key[:8]  # with which the key of each part begins
         self.folder = output.with_name(output.name + ".parts")
         self.growing = self.folder / f"output-{secrets.token_hex(6)}"  # the output until it is whole
         try:
@@ -56,7 +56,7 @@ class PartFolder:
                 raise self._in_the_way(f"holds {name!r}, which evenrank did not write there")
         if not resume:
             self._clear()
-        elif names and not any(f"-{self.key[:SETTINGS]}" in name for name in names):
+        elif names and not any(f"-{self.settings}" in name for name in names):
             warnings.warn(
                 f"{output}: starting anew, because the earlier work that was interrupted had other settings",
                 EvenrankWarning,
@@ -84,8 +84,7 @@ class PartFolder:
         the disk failed, they stay, since the next run can go on from there.
         """
         try:
-            with self.naming_the_output():
-                yield self
+            yield self
         except BaseException as error:
             found = any(name.endswith(".json") for name in self._names())
             must_be_mended = isinstance(error, DataError) and not isinstance(error, MAY_PASS)
@@ -93,27 +92,25 @@ class PartFolder:
                 self.remove()
             if found and isinstance(error, MAY_PASS):
                 raise type(error)(f"{error}; {KEPT}") from error
+            if isinstance(error, OSError) and (said := self._about_the_output(error)) is not None:
+                raise said from error
             raise
         self.remove()
 
-    @contextmanager
-    def naming_the_output(self) -> Iterator[None]:
+    def _about_the_output(self, error: OSError) -> Exception | None:
         """An error of the system says which file of the user's it is about, and that nothing is lost."""
-        try:
-            yield
-        except OSError as error:
-            own = error.filename is None or Path(os.fsdecode(error.filename)).parent == self.folder
-            if not own or not error.errno:
-                raise
-            if not self.folder.is_dir():
-                raise DataError(
-                    f"{self._output}: another process wrote it meanwhile, and removed the parts of both: let "
-                    "one end before the next begins"
-                ) from error
-            said = f"{os.strerror(error.errno)}; {KEPT}"
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                said += " once there is room"
-            raise OSError(error.errno, said, str(self._output)) from error
+        own = error.filename is None or Path(os.fsdecode(error.filename)).parent == self.folder
+        if not own or not error.errno:
+            return None
+        if not self.folder.is_dir():
+            return DataError(
+                f"{self._output}: another process wrote it meanwhile, and removed the parts of both: let "
+                "one end before the next begins"
+            )
+        said = f"{os.strerror(error.errno)}; {KEPT}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            said += " once there is room"
+        return OSError(error.errno, said, str(self._output))
 
     def _names(self) -> list[str]:
         try:
@@ -131,10 +128,6 @@ class PartFolder:
         return DataError(f"{self.folder}: {what}: move it away, or write another file than {self._output}")
 
 
-def settings_key(settings: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()[:16]
-
-
 def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) -> Path:
     return Path(folder) / f"part-{number:05d}-{key}.{kind}"
 
@@ -142,32 +135,21 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
 def write_record(part: Path, record: Mapping[str, Any]) -> None:
     """Say that a part is there, and what is in it."""
     with atomic_write(part.with_suffix(".json")) as file:
-        file.write(json.dumps({**record, "check": _check_of(record)}).encode())
+        file.write(json.dumps(record).encode())
 
 
 def read_record(part: Path) -> dict[str, Any] | None:
-    """The record of a part; None if either is not there, or is not as it was written."""
+    """The record of a part; None if either is not there, or is not whole."""
     try:
         record: dict[str, Any] = json.loads(part.with_suffix(".json").read_bytes())
-        sound = record.pop("check") == _check_of(record) and record["part"] == sealed(part)
-        return record if sound else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return record if record["size"] == part.stat().st_size else None
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _check_of(record: Mapping[str, Any]) -> str:
-    """Numbers of a record go into the result, so that a changed bit must be noticed."""
-    return hashlib.sha256(json.dumps(dict(record), sort_keys=True).encode()).hexdigest()
-
-
-def sealed(path: Path) -> dict[str, Any]:
-    """What tells whether a file is the one that was written."""
-    return {"bytes": path.stat().st_size, "digest": hash_of_file(path)}
 
 
 def check_seen(path: Path, record: Mapping[str, Any]) -> None:
     """Raise if a part that a worker wrote is not seen here."""
-    if not path.is_file() or path.stat().st_size != record["part"]["bytes"]:
+    if not path.is_file() or path.stat().st_size != record["size"]:
         raise EvenrankError(
             f"{path}: a worker wrote it, but it is not seen here: choose an output in a folder that all "
             "workers share with this machine"

@@ -9,16 +9,17 @@ import time
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.data.words import WordCounts
 from evenrank.errors import ParameterError
-from evenrank.evidence.scan.unique_ids import check_ids
+from evenrank.evidence.scan.unique_ids import Ascent, check_ids
 from evenrank.evidence.scan.work import ARROW, PARQUET, ScanSummary, ScanWork, counter_of
 from evenrank.ids import as_strings
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, target_of
@@ -119,24 +120,17 @@ def scan_file(
     target = target_of(output) if folder is None else folder
     for read in (source, lexicon):
         check_not_read(target, output, read)
-    if block_bytes < 1:
-        raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
     words = lexicon if isinstance(lexicon, Lexicon) else read_lexicon(lexicon)
-    work = ScanWork(
-        PARQUET if folder is not None else ARROW,
-        words,
-        tokenizer,
-        terms or words.weights is not None,  # they are weighed when the counts are read
-        pa.schema([]),
-        None if columns is None else dict(columns),
-        block_bytes,
-        size_of(source) if on is None else None,
-    )
-    counter_of(work.lexicon, tokenizer, work.terms, work.size)  # what is wrong with the options is said here
+    about: dict[str, Any] = {"terms": terms, "columns": columns, "block_bytes": block_bytes}
+    about["size"] = size_of(source) if on is None else None
     if on is None and folder is None and not is_in_files(source):
-        summary = _scan_stream(source, format, work, target, workers_of(threads), progress)
+        name, documents = open_documents(source, format, columns)
+        work = scan_work(words, name, tokenizer, kind=PARQUET, **about)
+        summary = _scan_stream(name, documents, work, target, workers_of(threads), progress)
     else:
         collection = collection_of(source, format)
+        kind = ARROW if folder is None else PARQUET
+        work = scan_work(words, collection.name, tokenizer, kind=kind, **about)
         with evenrank.open_executor(on, threads) as executor:
             summary = _scan_files(executor, collection, work, target, resume, progress, partition_bytes)
     summary.seconds = time.monotonic() - begin
@@ -145,6 +139,27 @@ def scan_file(
         output, summary.pieces, summary.found, summary.bytes_read,
     )  # fmt: skip
     return summary
+
+
+def scan_work(
+    lexicon: Lexicon,
+    name: str,
+    tokenizer: str,
+    *,
+    kind: str = ARROW,
+    terms: bool = False,
+    columns: Mapping[str, str] | None = None,
+    block_bytes: int = PIECE,
+    size: int | None = None,
+) -> ScanWork:
+    """What workers do with the collection of that name. What is wrong with the options is said here."""
+    if block_bytes < 1:
+        raise ParameterError(f"block_bytes must be at least 1, got {block_bytes}")
+    terms = terms or lexicon.weights is not None  # they are weighed when the counts are read
+    counter_of(lexicon, tokenizer, terms, size)
+    schema = counts_schema(lexicon, tokenizer, terms=terms, source={"name": name})
+    own = None if columns is None else dict(columns)  # any mapping, sent to workers
+    return ScanWork(kind, lexicon, tokenizer, terms, schema, own, block_bytes, size)
 
 
 def size_of(source: object) -> int | None:
@@ -158,32 +173,53 @@ def size_of(source: object) -> int | None:
     return None
 
 
-def _about(work: ScanWork, name: str) -> ScanWork:
-    """With what the output says of itself."""
-    schema = counts_schema(work.lexicon, work.tokenizer, terms=work.terms, source={"name": name})
-    return work._replace(schema=schema)
-
-
 def _scan_stream(
-    source: object,
-    format: str | None,
+    name: str,
+    documents: Iterator[Any],
     work: ScanWork,
     target: Path,
     threads: int,
     progress: Progress | None,
 ) -> ScanSummary:
     """What comes through a pipe or from memory is read once, and cannot be gone on with."""
-    name, documents = open_documents(source, format, work.columns)
-    work = _about(work._replace(kind=PARQUET), name)
     with PartFolder(target, {}, resume=False).until_done() as parts:
         with growing_file(parts.growing) as file:
             record = write_stream(work, documents, file, threads, progress)
-        summary = ScanSummary()
-        summary.add(record)
-        _check_some(summary, name)
-        check_ids(lambda: ids_of_counts([parts.growing]), [record["ids"]], summary.documents, name)
+        found = [FinishedPart(parts.growing, record, found=False)]
+        summary = checked_summary(found, Collection(name, (), many=False))
         move_into_place(parts.growing, target)
     return summary
+
+
+@contextmanager
+def counted_parts(
+    executor: Executor,
+    collection: Collection,
+    work: ScanWork,
+    target: Path,
+    *,
+    resume: bool,
+    progress: Progress | None,
+    part_bytes: int | None,
+) -> Iterator[tuple[PartFolder, Iterator[FinishedPart]]]:
+    """The counts of a collection, part by part, as soon as they are there; they go when the block ends."""
+    settings = {
+        "lexicon": work.lexicon.fingerprint,
+        "tokenizer": work.tokenizer,
+        "terms": work.terms,
+        "columns": work.columns or {},
+        "block": work.block_bytes,
+        "unicode": unicodedata.unidata_version,
+        "file": work.schema.metadata[b"evenrank.counts"].decode(),
+    }
+    folder = PartFolder(target, settings, resume=resume)
+    joined = work.kind == ARROW
+    # parts of other files than those that must be mended
+    keep_sound = collection.many and not (joined and isinstance(executor, ThreadExecutor))
+    with folder.until_done(keep_sound=keep_sound):
+        parts = planned(collection, work, folder, work.kind, part_bytes or (_JOINED if joined else None))
+        with closing(map_documents(executor, work, parts, progress)) as done:
+            yield folder, done
 
 
 def _scan_files(
@@ -195,52 +231,37 @@ def _scan_files(
     progress: Progress | None,
     part_bytes: int | None,
 ) -> ScanSummary:
-    work = _about(work, collection.name)
-    here, joined = isinstance(executor, ThreadExecutor), work.kind == ARROW
-    settings = {
-        "lexicon": work.lexicon.fingerprint,
-        "tokenizer": work.tokenizer,
-        "terms": work.terms,
-        "columns": work.columns or {},
-        "block": work.block_bytes,
-        "unicode": unicodedata.unidata_version,
-        "file": work.schema.metadata[b"evenrank.counts"].decode(),
-    }
-    folder = PartFolder(target, settings, resume=resume)
-    with folder.until_done(keep_sound=collection.many and not (here and joined)):
-        parts = planned(collection, work, folder, work.kind, part_bytes or (_JOINED if joined else None))
-        with closing(map_documents(executor, work, parts, progress)) as done:
-            if joined:
-                summary = _join(done, work, collection, folder.growing)
-                move_into_place(folder.growing, target)
-                return summary
+    with counted_parts(
+        executor, collection, work, target, resume=resume, progress=progress, part_bytes=part_bytes
+    ) as (folder, done):
+        if work.kind == PARQUET:
             found = list(done)
-        summary = _summary(found, collection)
-        listed = [(path, record["documents"], record["part"]) for path, record, _ in found]
-        write_parts(target, listed, {"name": collection.name, **provenance_of(collection, found)})
+            summary = checked_summary(found, collection)
+            listed = [(part.path, part.record["documents"]) for part in found]
+            write_parts(target, listed, {"name": collection.name, **provenance_of(collection, found)})
+            return summary
+        with growing_file(folder.growing) as file, writing(CountsWriter(file, work.schema)) as writer:
+            found, ascent = [], Ascent()
+            for part in done:
+                for batch in batches_of(part.path):
+                    writer.write(batch)
+                    ascent.add(batch.column(0))
+                found.append(part)
+            summary = checked_summary(found, collection, ascent)
+            writer.close(provenance_of(collection, found))
+        move_into_place(folder.growing, target)
         return summary
 
 
-def _join(done: Iterator[FinishedPart], work: ScanWork, collection: Collection, growing: Path) -> ScanSummary:
-    """The batches of all parts in one file, in their order."""
-    found = []
-    with growing_file(growing) as file, writing(CountsWriter(file, work.schema)) as writer:
-        for part in done:
-            for batch in batches_of(part.path):
-                writer.write(batch)
-            found.append(part)
-        writer.close(provenance_of(collection, found))
-        return _summary(found, collection)
-
-
-def _summary(found: Sequence[FinishedPart], collection: Collection) -> ScanSummary:
-    """Of all parts; without a document, and with one that is there twice, there is none."""
+def checked_summary(
+    found: Sequence[FinishedPart], collection: Collection, ascent: Ascent | None = None
+) -> ScanSummary:
+    """What is in all parts; without a document, and with one that is there twice, that is an error."""
     summary = ScanSummary()
     for part in found:
         summary.add(part.record, part.found)
-    _check_some(summary, collection.name)
-    stretches = [stretch for part in found for stretch in part.record["stretches"]]
-    ends = list(accumulate(stretch["documents"] for stretch in stretches))
+    if not summary.documents:
+        raise NoDocumentsError(f"{collection.name}: no documents")
 
     def ids() -> Iterator[pa.LargeStringArray]:
         for path, *_ in found:
@@ -249,16 +270,15 @@ def _summary(found: Sequence[FinishedPart], collection: Collection) -> ScanSumma
             else:
                 yield from ids_of_counts([path])
 
-    check_ids(
-        ids,
-        [part.record["ids"] for part in found],
-        summary.documents,
-        collection.name,
-        (lambda row: str(stretches[bisect_right(ends, row)]["file"])) if collection.many else None,
-    )
+    def file_of(row: int) -> str:
+        stretches = [stretch for part in found for stretch in part.record["stretches"]]
+        ends = list(accumulate(stretch["documents"] for stretch in stretches))
+        return str(stretches[bisect_right(ends, row)]["file"])
+
+    if ascent is None:
+        ascent = Ascent()
+        for some in ids():
+            ascent.add(some)
+    if not ascent.holds:
+        check_ids(ids, summary.documents, collection.name, file_of if collection.many else None)
     return summary
-
-
-def _check_some(summary: ScanSummary, name: str) -> None:
-    if not summary.documents:
-        raise NoDocumentsError(f"{name}: no documents")

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.evidence.scan.counter import PADDING, Counter, UnsoundText, make_counter
-from evenrank.evidence.scan.unique_ids import Ascent
 from evenrank.io.cells import checked_ids
 from evenrank.io.collections import Record
 from evenrank.io.counts import CountsWriter, counts_batch, writing
@@ -62,14 +61,13 @@ class ScanWork(NamedTuple):
         return Counted(counts_batch(self.schema, documents.ids, counts.lengths, counts.groups, counts.terms))
 
     def write(self, file: BinaryIO, made: Iterator[Counted]) -> Record:
-        totals, ascent = [0] * (1 + len(self.lexicon.groups)), Ascent()
+        totals = [0] * (1 + len(self.lexicon.groups))
         pieces = documents = 0
         # batches as they are: what is joined later must have the same borders
         with writing((_BatchWriter if self.kind == ARROW else CountsWriter)(file, self.schema)) as writer:
             for (rows,) in made:
                 writer.write(rows)
                 pieces, documents = pieces + 1, documents + len(rows)
-                ascent.add(rows.column(0))
                 for place in range(len(totals)):
                     totals[place] += pc.sum(rows.column(1 + place), min_count=0).as_py()
             writer.close()
@@ -79,7 +77,6 @@ class ScanWork(NamedTuple):
             "tokens": tokens,
             "groups": dict(zip(self.lexicon.groups, groups, strict=True)),
             "pieces": pieces,
-            "ids": ascent.ends,
         }
 
 
