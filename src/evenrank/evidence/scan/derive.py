@@ -16,7 +16,7 @@ from evenrank.evidence.scan.engine import checked_summary, counted_parts, scan_w
 from evenrank.io.atomic import check_not_read, growing_file, move_into_place, no_folder, target_of
 from evenrank.io.collections import Progress, batches_of, collection_of
 from evenrank.io.content_hash import PIECE
-from evenrank.io.counts import counts_in_pieces, counts_of_table, is_counts, stored_counts
+from evenrank.io.counts import StoredCounts, counts_in_pieces, is_counts, stored_counts
 from evenrank.io.counts_folder import GROUPS, folder_target, write_parts
 from evenrank.io.derived_groups import DerivedGroups, groups_schema, write_groups
 from evenrank.io.lexicons import read_lexicon
@@ -88,9 +88,10 @@ def derive_groups(
     )  # fmt: skip
     schema = groups_schema(words, tokenizer, minimum, collection.name)
 
+    about = StoredCounts(target, [], None, words, tokenizer, {"name": collection.name}, work.schema, rows=0)
+
     def counts_of(part: Path) -> Iterator[WordCounts]:
-        table = pa.Table.from_batches(batches_of(part), work.schema)
-        yield counts_of_table(table, words, tokenizer, collection.name)
+        yield about.counts_of(pa.Table.from_batches(batches_of(part), work.schema))
 
     with (
         evenrank.open_executor(on, threads) as executor,
