@@ -6,9 +6,7 @@ import logging
 import sys
 import threading
 import warnings
-from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +18,11 @@ from evenrank.evidence.scan.phrases import Phrases, count
 from evenrank.io.reading import Texts
 
 LOGGER = logging.getLogger(__name__)
-SMALL = 1 << 22  # bytes that are counted in plain Python before the kernel could be loaded
-TOO_SMALL_TO_COMPILE = 1 << 24  # bytes that are counted in plain Python before it could be compiled
+SMALL = 1 << 24  # bytes that are counted in plain Python before the kernel could be loaded
 COMPILING = (
     "the code that counts words is being compiled, which takes about 10 seconds and happens once on a machine"
 )
-_KERNEL = "evenrank.evidence.scan.kernel"
 PADDING = 72  # bytes behind a text that the kernel may load, though it never heeds them
-
 
 _NO_TEXTS = Texts(np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
@@ -40,8 +35,7 @@ class TermCounts(NamedTuple):
     counts: Int32s  # (M,)
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     lengths: Int32s  # (D,)
     groups: Int32s  # (D, G)
     terms: TermCounts | None
@@ -55,46 +49,29 @@ class UnsoundText(Exception):
         self.row = row
 
 
-class Counter(Protocol):
-    fast: bool
-
-    def __call__(self, texts: Texts) -> Counts: ...
-
-
 def make_counter(
     lexicon: Lexicon, tokenizer: str, *, terms: bool = False, size: int | None = None
-) -> Counter:
+) -> SimpleCounter | KernelCounter:
     """A function of texts that any number of threads may call. ``size`` is that of all texts, if known."""
     phrases = Phrases.of(lexicon, tokenizer)
-    if size is not None and size <= SMALL and _KERNEL not in sys.modules:
+    if size is not None and size <= SMALL and f"{__package__}.kernel" not in sys.modules:
         return SimpleCounter(phrases, terms)
-    lacking = _lacking()
-    if lacking is None:
-        kernel = KernelCounter(phrases, terms)
-        if not kernel.is_compiled():
-            if size is not None and size <= TOO_SMALL_TO_COMPILE:
-                return SimpleCounter(phrases, terms)
-            LOGGER.info(COMPILING)
-            kernel(_NO_TEXTS)
-        return kernel
-    warnings.warn(
-        f"{lacking}: words are counted in plain Python, with the same result, "
-        f"many times slower; {installing('scan')}",
-        EvenrankWarning,
-        stacklevel=3,
-    )
-    return SimpleCounter(phrases, terms)
-
-
-def _lacking() -> str | None:
-    """Why there is no compiler; None where there is one."""
-    if find_spec("numba") is None:
-        return "numba is not installed"
     try:
         import numba  # noqa: F401
-    except Exception as error:  # a numpy that it does not know, a library that cannot be loaded, ...
-        return f"numba is installed but does not work ({type(error).__name__}: {error})"
-    return None
+    except Exception as error:  # it is not there, or a numpy that it does not know, a library that is lacking
+        warnings.warn(
+            f"numba cannot be used ({error}): words are counted in plain Python, with the same result, "
+            f"many times slower; {installing('scan')}",
+            EvenrankWarning,
+            stacklevel=3,
+        )
+        return SimpleCounter(phrases, terms)
+    kernel = KernelCounter(phrases, terms)
+    late = threading.Timer(2, LOGGER.info, [COMPILING])  # what is compiled already is there before
+    late.start()
+    kernel(_NO_TEXTS)
+    late.cancel()
+    return kernel
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -141,13 +118,6 @@ class KernelCounter:
         self._tables = Tables.of(phrases)
         self._own = threading.local()
 
-    def is_compiled(self) -> bool:
-        """Whether it can count at once: in this process or an earlier one it has."""
-        from evenrank.evidence.scan.kernel import find_words
-        from evenrank.evidence.scan.vectors import is_compiled
-
-        return is_compiled(find_words, self._arguments(_NO_TEXTS, np.zeros(0, np.int32)))
-
     def __call__(self, texts: Texts) -> Counts:
         rows = len(texts.starts)
         lengths = np.zeros(rows, np.int32)
@@ -166,30 +136,19 @@ class KernelCounter:
     def _run(self, texts: Texts, lengths: Int32s, groups: Int32s, first: int) -> tuple[Int32s, Int64s]:
         from evenrank.evidence.scan.kernel import count_terms, find_words
 
-        arguments, tables = self._arguments(texts, lengths), self._tables
-        size, words = find_words(*arguments), arguments[-1]
+        tables, words = self._tables, self._room_for_words(texts)
+        # whatever the texts lie in, the types are the same, so that it is compiled once
+        size = find_words(
+            read_only(texts.data), read_only(texts.starts), read_only(texts.ends),
+            True if self._phrases.tokenizer == "whitespace" else None,
+            tables.addresses, tables.shift, tables.head_shift, tables.longest_word, lengths, words,
+        )  # fmt: skip
         if size < 0:
             raise UnsoundText(first + ~int(size))
         found = np.empty((size if self._terms else 0, 2), np.int32)
         found_ends = np.zeros(len(lengths), np.int64)
         count_terms(words[:size], tables.begins, tables.phrases, first, groups, found, found_ends)
         return found[:, 0], found_ends
-
-    def _arguments(self, texts: Texts, lengths: Int32s) -> tuple[Any, ...]:
-        """Of ``find_words``. Whatever the texts lie in, the types are the same: it is compiled once."""
-        tables = self._tables
-        return (
-            read_only(texts.data),
-            read_only(texts.starts),
-            read_only(texts.ends),
-            True if self._phrases.tokenizer == "whitespace" else None,
-            tables.addresses,
-            tables.shift,
-            tables.head_shift,
-            tables.longest_word,
-            lengths,
-            self._room_for_words(texts),
-        )
 
     def _room_for_words(self, texts: Texts) -> Int32s:
         """One array a thread, for the most there can be: a word for every second byte of all documents.

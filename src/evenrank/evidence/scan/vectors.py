@@ -41,19 +41,6 @@ def compiled(**options: Any) -> Any:
     return decorate
 
 
-def is_compiled(function: Any, arguments: Any) -> bool:
-    """Whether a call with arguments of these types needs no compiler: it has run in this process, or an
-    earlier one keeps it. Where numba does not tell, it has not."""
-    signature = tuple(map(function.typeof_pyval, arguments))
-    if signature in function.overloads:
-        return True
-    try:
-        kept = function._cache._cache_file._load_index()
-        return function._cache._index_key(signature, function.targetctx.codegen()) in kept
-    except (AttributeError, OSError, TypeError):
-        return False
-
-
 def _load(builder, address, kind):
     value = builder.load(builder.inttoptr(address, kind.as_pointer()), typ=kind)
     value.align = 1

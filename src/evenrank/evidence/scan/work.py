@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
-from evenrank.evidence.scan.counter import PADDING, Counter, UnsoundText, make_counter
+from evenrank.evidence.scan.counter import PADDING, KernelCounter, SimpleCounter, UnsoundText, make_counter
 from evenrank.io.cells import checked_ids
 from evenrank.io.collections import Record
 from evenrank.io.counts import CountsWriter, counts_batch, writing
@@ -104,7 +104,9 @@ def plain_objects(block: LineBlock, chosen: Mapping[str, str]) -> Documents | No
 
 
 @lru_cache(maxsize=4)
-def counter_of(lexicon: Lexicon, tokenizer: str, terms: bool, size: int | None) -> Counter:
+def counter_of(
+    lexicon: Lexicon, tokenizer: str, terms: bool, size: int | None
+) -> SimpleCounter | KernelCounter:
     """One for all parts that a worker is sent."""
     return make_counter(lexicon, tokenizer, terms=terms, size=size)
 

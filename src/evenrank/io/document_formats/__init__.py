@@ -10,23 +10,21 @@ import os
 from functools import cache
 
 from evenrank.io.document_formats.declared import DOCUMENT_FORMATS, DocumentFormat
+from evenrank.io.source import guess_format
 from evenrank.modules import load_folder
 
 
 @cache
-def _load() -> None:
-    load_folder(__name__, __path__)
-
-
 def document_formats() -> dict[str, DocumentFormat]:
-    """The formats by name."""
-    _load()
-    return DOCUMENT_FORMATS
+    """The formats by name; of tables first, in whose order they are listed."""
+    load_folder(__name__, __path__)
+    common = ("tsv", "csv", "jsonl", "parquet")
+    return {name: DOCUMENT_FORMATS[name] for name in (*common, *sorted({*DOCUMENT_FORMATS} - {*common}))}
 
 
 def document_format_names() -> tuple[str, ...]:
     """What ``format=`` takes for documents."""
-    return tuple(sorted(document_formats(), key=_first_these))
+    return tuple(document_formats())
 
 
 def format_of_documents(name: str | os.PathLike[str]) -> str | None:
@@ -35,13 +33,6 @@ def format_of_documents(name: str | os.PathLike[str]) -> str | None:
     >>> format_of_documents("CC-MAIN-00001.warc.wet.gz"), format_of_documents("notes.md")
     ('warc', None)
     """
-    from evenrank.io.source import guess_format
-
     own = {suffix: kind for kind, one in document_formats().items() for suffix in one.suffixes}
     found = guess_format(name, own)
     return found if found in document_formats() else None
-
-
-def _first_these(name: str) -> tuple[int, str]:
-    common = ("tsv", "csv", "jsonl", "parquet")
-    return (common.index(name) if name in common else len(common)), name
