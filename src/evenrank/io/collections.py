@@ -28,7 +28,7 @@ from evenrank.io.executor import Executor, ThreadExecutor, ahead
 from evenrank.io.part_folder import KEPT, PartFolder, check_seen, part_path, read_record, write_record
 from evenrank.io.reading import Reading
 from evenrank.io.remote import is_remote
-from evenrank.io.shards import Shard, check_unchanged, each_file, is_many, list_shards, stamp_of
+from evenrank.io.shards import Shard, check_unchanged, each_file, is_many, list_shards, local_file
 from evenrank.io.source import as_source, as_text
 
 PART = 1 << 26
@@ -123,7 +123,7 @@ def collection_of(source: object, format: str | None = None) -> Collection:
     file.check()
     if not file.path.is_file():
         raise DataError(f"{file.name}: is not a plain file, which workers could read in partitions")
-    size, stamp = stamp_of(file.path)
+    _, size, stamp = local_file(file.path)
     own = Shard(file.name, str(file.path.resolve()), size, format_of(file, format), stamp)
     return Collection(file.name, (own,), many=False)
 

@@ -47,12 +47,12 @@ _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID")
 _DETAILS = re.compile(r"((\s|\\n|\\t)+at (org|java|javax|sun)\.|: \[DatanodeInfoProto).*", re.DOTALL)
 
 
-class RemoteEntry(NamedTuple):
-    """A file of a store. ``changed`` is when it was last written, in nanoseconds; 0 where nobody says."""
+class StoredFile(NamedTuple):
+    """A file. ``stamp`` says when it was last written, as far as its store knows."""
 
     address: str
     size: int
-    changed: int
+    stamp: str
 
 
 def is_remote(value: object) -> bool:
@@ -120,11 +120,11 @@ class RemoteFile(io.RawIOBase):
         return True
 
 
-def list_remote(address: str) -> list[RemoteEntry]:
+def list_remote(address: str) -> list[StoredFile]:
     """All files below a folder of a store, in no order; the file alone where the address is one."""
     from pyarrow import fs
 
-    def listed() -> list[RemoteEntry]:
+    def listed() -> list[StoredFile]:
         store, path = _store(address)
         own = store.get_file_info(path)
         if own.type == fs.FileType.File:
@@ -137,7 +137,7 @@ def list_remote(address: str) -> list[RemoteEntry]:
     return _asked(address, listed)
 
 
-def matching_remote(address: str) -> list[RemoteEntry]:
+def matching_remote(address: str) -> list[StoredFile]:
     """The files whose address matches one with ``*``, ``?``, ``[..]`` and ``**``."""
     scheme, path = _parts(address)
     before = re.split(r"[*?\[]", path, maxsplit=1)[0]
@@ -266,11 +266,12 @@ def _without_secrets(message: str) -> str:
     return shortened(message.rstrip("."), 400)
 
 
-def _entry(address: str, info: Any) -> RemoteEntry:
+def _entry(address: str, info: Any) -> StoredFile:
     """A file by its whole address: the path in an HDFS does not name the host."""
     scheme, path = _parts(address)
     host = path.partition("/")[0] + "/" if scheme == "hdfs" else ""
-    return RemoteEntry(f"{scheme}://{host}{info.path.lstrip('/')}", info.size or 0, info.mtime_ns or 0)
+    size = info.size or 0
+    return StoredFile(f"{scheme}://{host}{info.path.lstrip('/')}", size, f"{size}-{info.mtime_ns or 0}")
 
 
 class HadoopStore:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -15,13 +15,13 @@ from evenrank.files import regular_file
 from evenrank.io.document_formats import document_format_names, format_of_documents
 from evenrank.io.remote import (
     REQUESTS,
-    RemoteEntry,
     RemoteFile,
+    StoredFile,
     is_remote,
     list_remote,
     matching_remote,
 )
-from evenrank.io.source import Source, as_text, has_packed_name
+from evenrank.io.source import Source, as_text, check_format, has_packed_name
 from evenrank.text import without_userinfo
 
 Answer = TypeVar("Answer")
@@ -93,13 +93,13 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
     """
     if not isinstance(source, (str, os.PathLike)):
         raise InputTypeError(f"shards are looked for by a path or an address, got {type(source).__name__}")
-    if format is not None and format not in document_format_names():
-        raise ParameterError(f"format must be one of {', '.join(document_format_names())}, got {format!r}")
+    check_format(format, document_format_names())
     name = os.fspath(source)
     shown = as_text(without_userinfo(name))
-    entries = _entries(name)
+    entries = sorted(_entries(name), key=lambda entry: natural_order(entry.address))
     if not entries:
-        raise _nothing_found(name, shown)
+        what = "no file matches" if _PATTERN.search(name) else "no such file, or no files in this folder"
+        raise DataError(f"{shown}: {what} (names that begin with _ or . are left out): check the name")
     for entry in entries:
         if not is_remote(entry.address):
             regular_file(entry.address)
@@ -108,17 +108,25 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
         raise DataError(
             f"{shown}: no documents: {counted(len(entries), 'file is', 'files are')} there, all empty"
         )
-    entries = sorted(filled, key=lambda entry: natural_order(entry.address))
-    formats = [format or format_of_documents(entry.address) for entry in entries]
-    kind = _one_format(shown, entries, formats)
-    return tuple(Shard(as_text(one.address), one.address, one.size, kind, _stamp(one)) for one in entries)
+    formats: dict[str | None, list[str]] = {}
+    for entry in filled:
+        formats.setdefault(format or format_of_documents(entry.address), []).append(as_text(entry.address))
+    kind = next(iter(formats))
+    if len(formats) > 1 or kind is None:
+        found = ", ".join(f"{one or 'unknown'} ({few(names, 3)})" for one, names in formats.items())
+        raise (ParameterError if None in formats else DataError)(
+            f"{shown}: a collection has one format, told by the suffixes of its files; here are {found}: "
+            "name files by a pattern ('shards/*.jsonl.gz', quoted), or pass format= (in the shell "
+            f"FILE:format=NAME), one of {', '.join(document_format_names())}"
+        )
+    return tuple(Shard(as_text(one.address), one.address, one.size, kind, one.stamp) for one in filled)
 
 
 def check_unchanged(shards: Sequence[Shard]) -> None:
     """Raise if somebody has written to one of these files: what was read of it may be half of this and half
-    of that."""
-    for shard, now in zip(shards, each_file(_stamp_now, shards), strict=True):
-        if now not in (None, shard.stamp):
+    of that. One that is gone was there, and what was read is what it was."""
+    for shard, now in zip(shards, each_file(lambda shard: _entries(shard.address), shards), strict=True):
+        if now and now[0].stamp != shard.stamp:
             raise DataError(
                 f"{shard.name}: was changed while it was read: give the same command again when nobody "
                 "writes to it"
@@ -131,28 +139,6 @@ def each_file(ask: Callable[[Shard], Answer], shards: Sequence[Shard]) -> Iterat
         yield from (pool.map if any(shard.in_store for shard in shards) else map)(ask, shards)
 
 
-def _stamp_now(shard: Shard) -> str | None:
-    """None if the file is gone: it was there, and what was read is what it was."""
-    if shard.in_store:
-        return next((_stamp(entry) for entry in list_remote(shard.address)), None)
-    try:
-        return stamp_of(Path(shard.address))[1]
-    except OSError:
-        return None
-
-
-def stamp_of(path: Path) -> tuple[int, str]:
-    """The size of a file, and what is the same until somebody writes to it or puts another in its place."""
-    status = path.stat()
-    return status.st_size, f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
-
-
-def _stamp(entry: RemoteEntry) -> str:
-    if not is_remote(entry.address):
-        return stamp_of(Path(entry.address))[1]
-    return f"{entry.size}-{entry.changed}"
-
-
 def natural_order(name: str) -> list[tuple[int, int, str]]:
     """Numbers in a name count as numbers.
 
@@ -163,74 +149,35 @@ def natural_order(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(piece), piece) if at % 2 else (1, 0, piece) for at, piece in enumerate(pieces)]
 
 
-def _entries(name: str) -> list[RemoteEntry]:
+def _entries(name: str) -> list[StoredFile]:
+    """The files that a name stands for; of a folder or a pattern those of which no part of the name below it
+    is hidden."""
+    path, is_pattern = Path(name), _PATTERN.search(name) is not None
+    top = _PATTERN.split(name, maxsplit=1)[0].rpartition("/")[0]
     if is_remote(name):
-        if _PATTERN.search(name):
-            return _visible(matching_remote(name), _before_pattern(name))
-        return _visible(list_remote(name), name)
-    path = Path(name)
-    if path.is_dir():
+        found = matching_remote(name) if is_pattern else list_remote(name)
+        top = top if is_pattern else name
+    elif path.is_dir():
         files = (Path(top) / file for top, _, files in os.walk(path, followlinks=True) for file in files)
-        return _visible((_local(file) for file in files), name)
-    if path.exists():
-        return [_local(path)]
-    if _PATTERN.search(name):
-        found = (Path(one) for one in glob.iglob(name, recursive=True))  # noqa: PTH207 (it may be absolute)
-        return _visible((_local(one) for one in found if not one.is_dir()), _before_pattern(name))
-    return []
-
-
-def _local(path: Path) -> RemoteEntry:
-    status = path.stat()
-    return RemoteEntry(str(path), status.st_size, status.st_mtime_ns)
-
-
-def _visible(entries: Iterable[RemoteEntry], top: str) -> list[RemoteEntry]:
-    """Those of which no part of the name below ``top`` is hidden."""
+        found, top = [local_file(file) for file in files], name
+    elif path.exists():
+        return [local_file(path)]
+    elif is_pattern:
+        paths = (Path(one) for one in glob.iglob(name, recursive=True))  # noqa: PTH207 (it may be absolute)
+        found = [local_file(one) for one in paths if not one.is_dir()]
+    else:
+        return []
     start = top if top.endswith("/") else top + "/"
 
     def is_shown(address: str) -> bool:
         below = address[len(start) :] if address.startswith(start) else address.rpartition("/")[2]
         return not any(part.startswith(("_", ".")) for part in below.split("/"))
 
-    return [entry for entry in entries if is_shown(entry.address)]
+    return [entry for entry in found if is_shown(entry.address)]
 
 
-def _before_pattern(name: str) -> str:
-    return _PATTERN.split(name, maxsplit=1)[0].rpartition("/")[0]
-
-
-def _nothing_found(name: str, shown: str) -> DataError:
-    if _PATTERN.search(name):
-        folder = _before_pattern(name)
-        if folder and not is_remote(name) and not Path(folder).is_dir():
-            return DataError(f"{shown}: no file matches: there is no folder {as_text(folder)}")
-        return DataError(
-            f"{shown}: no file matches (names that begin with _ or . are left out): check the pattern"
-        )
-    if not is_remote(name) and Path(name).is_dir():
-        return DataError(f"{shown}: the folder holds no files (names that begin with _ or . are left out)")
-    return DataError(f"{shown}: no such file" + (" or folder" if is_remote(name) else ""))
-
-
-def _one_format(shown: str, entries: Sequence[RemoteEntry], formats: Sequence[str | None]) -> str:
-    first: dict[str, str] = {}
-    unknown = []
-    for entry, kind in zip(entries, formats, strict=True):
-        if kind is None:
-            unknown.append(as_text(entry.address))
-        else:
-            first.setdefault(kind, as_text(entry.address))
-    if unknown:
-        raise ParameterError(
-            f"{shown}: the suffix of {few(unknown, 3)} does not tell the format: name the files by a pattern "
-            "('shards/*.jsonl.gz', quoted), or pass format= (in the shell FILE:format=NAME), one of "
-            f"{', '.join(document_format_names())}"
-        )
-    if len(first) > 1:
-        examples = ", ".join(f"{kind} ({name})" for kind, name in first.items())
-        raise DataError(
-            f"{shown}: holds files of several formats: {examples}: a collection has one; name its files by a "
-            "pattern ('shards/*.jsonl.gz', quoted)"
-        )
-    return next(iter(first))
+def local_file(path: Path) -> StoredFile:
+    """The stamp is the same until somebody writes to the file or puts another in its place."""
+    status = path.stat()
+    stamp = f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
+    return StoredFile(str(path), status.st_size, stamp)
