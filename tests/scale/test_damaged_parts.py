@@ -58,12 +58,12 @@ def scanned(source: Path, output: str, on: Any) -> Any:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda record: record.replace(b'"size"', b'"sise"'),
-        lambda record: record.replace(b'"size": ', b'"size": 1'),
+        lambda record: record.replace(b'"digest"', b'"tigest"'),
+        lambda record: record.replace(b'"digest": "', b'"digest": "0'),
         lambda record: record[:-9],
         lambda record: b"[]",
     ],
-    ids=["a key", "the size", "its end", "no object"],
+    ids=["a key", "the digest", "its end", "no object"],
 )
 def test_a_part_whose_record_is_damaged_is_made_again(tmp_path: Path, output: str, damage: Any) -> None:
     source = write(tmp_path / "c.tsv", rows(3000))

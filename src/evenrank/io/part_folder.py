@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from evenrank.errors import MAY_PASS, DataError, EvenrankError, EvenrankWarning
 from evenrank.io.atomic import TEMPORARY, atomic_write, cannot_write
+from evenrank.io.content_hash import hash_of_file
 
 KEPT = "what is finished was kept: give the same command again to continue from there"
 
@@ -132,17 +133,20 @@ def part_path(folder: str | os.PathLike[str], number: int, key: str, kind: str) 
     return Path(folder) / f"part-{number:05d}-{key}.{kind}"
 
 
-def write_record(part: Path, record: Mapping[str, Any]) -> None:
+def write_record(part: Path, record: Mapping[str, Any]) -> dict[str, Any]:
     """Say that a part is there, and what is in it."""
+    whole = {**record, "size": part.stat().st_size, "digest": hash_of_file(part)}
     with atomic_write(part.with_suffix(".json")) as file:
-        file.write(json.dumps(record).encode())
+        file.write(json.dumps(whole).encode())
+    return whole
 
 
 def read_record(part: Path) -> dict[str, Any] | None:
-    """The record of a part; None if either is not there, or is not whole."""
+    """The record of a part; None if either is not there, or is not what was written: Arrow would read a
+    damaged part without a look, and crash."""
     try:
         record: dict[str, Any] = json.loads(part.with_suffix(".json").read_bytes())
-        return record if record["size"] == part.stat().st_size else None
+        return record if record["digest"] == hash_of_file(part) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
