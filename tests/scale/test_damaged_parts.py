@@ -1,4 +1,4 @@
-"""A byte that a disk or a network changed is noticed in what was written, and a part that is not whole."""
+"""A byte that a disk or a network changed is noticed: in parts that wait, and in what is made of them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ from evenrank.evidence.scan import derive_groups, scan_file
 
 LEXICON = Lexicon.build("sides", {"left": ["he"], "right": ["she"]})
 SIZES: Any = {"block_bytes": 1 << 13, "partition_bytes": 1 << 15}
+
+
+def flip(path: Path, share: float) -> None:
+    """Change one bit of a file, at a share of its length."""
+    content = bytearray(path.read_bytes())
+    content[int(share * (len(content) - 1))] ^= 16
+    path.write_bytes(content)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -48,6 +55,24 @@ def is_same(found: Any, sound: Any) -> bool:
         and np.array_equal(found.lengths, sound.lengths)
         and found.lexicon == sound.lexicon
     )
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 0.5, 0.8, 1])
+@pytest.mark.parametrize("output", ["out.parquet", "out/"])
+def test_a_damaged_part_of_an_interrupted_scan_is_made_again(
+    tmp_path: Path, output: str, share: float
+) -> None:
+    source = write(tmp_path / "c.tsv", rows(3000))
+    scan_file(source, LEXICON, f"{tmp_path}/whole-{output}", on=(whole := InRounds()), **SIZES)
+    with pytest.raises(Stops):
+        scan_file(source, LEXICON, f"{tmp_path}/{output}", on=InRounds(0, after=3), **SIZES)
+    parts = tmp_path / f"{output.rstrip('/')}.parts"
+    (part,) = (path for path in parts.glob("part-00001-*") if path.suffix != ".json")
+    flip(part, share)
+    resumed = scan_file(source, LEXICON, f"{tmp_path}/{output}", on=(again := InRounds()), **SIZES)
+    assert 0 < resumed.found < resumed.pieces
+    assert again.rounds == [whole.rounds[0] - 2]
+    assert contents(tmp_path / output) == contents(tmp_path / f"whole-{output}")
 
 
 def scanned(source: Path, output: str, on: Any) -> Any:

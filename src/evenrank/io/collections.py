@@ -292,7 +292,11 @@ def _made_of_part(
         reading = Reading(file.source(), work.columns, begin, end, work.block_bytes)
         documents = 0
         try:
-            _check_size(file)
+            if not (file.in_store or Path(file.address).is_file()):
+                raise DataError(
+                    f"{file.name}: a worker does not see it as {file.address}: put the collection where all "
+                    "workers see it under the same name"
+                )
             for made in made_of(work, work.read(reading, file.format), threads, wrong, tell):
                 documents += made.documents
                 yield made
@@ -371,24 +375,6 @@ def batches_of(part: Path) -> Iterator[pa.RecordBatch]:
     """What a part in Arrow's format holds."""
     with part.open("rb") as file, pa.ipc.open_stream(file) as batches:
         yield from batches
-
-
-def _check_size(file: Shard) -> None:
-    """A worker that sees another file under the same name would count something else."""
-    if file.in_store:
-        return
-    try:
-        size = Path(file.address).stat().st_size
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{file.name}: a worker does not see it as {file.address}: put the collection where all workers "
-            "see it under the same name"
-        ) from error
-    if size != file.size:
-        raise DataError(
-            f"{file.name}: has {size:,} bytes where a worker reads it, not {file.size:,}: give the same "
-            "command again when nobody writes to it, and all workers see the same file"
-        )
 
 
 def provenance_of(collection: Collection, parts: Iterable[FinishedPart]) -> dict[str, Any]:
