@@ -86,23 +86,24 @@ class PartFolder:
         """
         try:
             yield self
-        except BaseException as error:
+        except BaseException as caught:
+            error = self._about_the_output(caught) if isinstance(caught, OSError) else caught
             found = any(name.endswith(".json") for name in self._names())
             must_be_mended = isinstance(error, DataError) and not isinstance(error, MAY_PASS)
             if not found or (must_be_mended and not keep_sound):
                 self.remove()
             if found and isinstance(error, MAY_PASS):
                 raise type(error)(f"{error}; {KEPT}") from error
-            if isinstance(error, OSError) and (said := self._about_the_output(error)) is not None:
-                raise said from error
+            if error is not caught:
+                raise error from caught
             raise
         self.remove()
 
-    def _about_the_output(self, error: OSError) -> Exception | None:
+    def _about_the_output(self, error: OSError) -> Exception:
         """An error of the system says which file of the user's it is about, and that nothing is lost."""
         own = error.filename is None or Path(os.fsdecode(error.filename)).parent == self.folder
         if not own or not error.errno:
-            return None
+            return error
         if not self.folder.is_dir():
             return DataError(
                 f"{self._output}: another process wrote it meanwhile, and removed the parts of both: let "

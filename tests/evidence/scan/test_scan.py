@@ -136,7 +136,7 @@ def test_without_a_compiler_the_same_bytes_and_a_warning(
 ) -> None:
     """So much that it is said that a compiler would count it faster."""
     path = tmp_path / "c.tsv"
-    path.write_bytes(SOURCES["blank.tsv"] + b"long\t" + b"x" * 5_000_000)
+    path.write_bytes(SOURCES["blank.tsv"] + b"long\t" + b"x" * 17_000_000)
     (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.2 or less.')")
     code = f"""
 import sys, warnings
@@ -217,7 +217,7 @@ def test_bad_jsonl(content: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_bad_arguments(tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match=r"a lexicon is read from .*; got int"):
+    with pytest.raises(InputTypeError, match=r"got int"):
         scan(DOCUMENTS, 7)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="threads must be an integer >= 1, got 0"):
         scan(DOCUMENTS, LEXICON, threads=0)
