@@ -96,9 +96,9 @@ class Swapper:
 
         return BlockSwapper(self)
 
-    def swap_all(self, texts: list[str], found: list[list[Found]] | None = None) -> list[Swapped]:
-        """Many texts at once, each with what was changed in it; ``found`` are their terms, if known."""
-        terms = [list(self._found(text)) for text in texts] if found is None else found
+    def swap_all(self, texts: list[str]) -> list[Swapped]:
+        """Many texts at once, each with what was changed in it."""
+        terms = [list(self._found(text)) for text in texts]
         news = [[_new_words(text, term) for term in own] for text, own in zip(texts, terms, strict=True)]
         if self.tagger == "spacy":
             self._ask_the_tagger(texts, terms, news)
@@ -144,18 +144,29 @@ def _is_title(text: str, start: int, end: int) -> bool:
     return lower(name[1]) not in WORDS["CLOSED"] | WORDS["DEGREE"]  # Miss Me: a headline
 
 
+def changes_of(text: str, term: Found) -> Iterator[Swap]:
+    """What is replaced of a term, by the rules alone."""
+    return _changes(text, term, _new_words(text, term))
+
+
+def _changes(text: str, term: Found, new: Tokens | None) -> Iterator[Swap]:
+    if new is None:
+        return
+    spans = term.spans
+    if len(new) != len(spans):  # else token by token, so that what stands between stays
+        spans, new = ((spans[0][0], spans[-1][1]),), (" ".join(new),)
+    for (start, end), word in zip(spans, new, strict=True):
+        old = text[start:end]
+        if lower(old) != word:
+            yield Swap(start, end, old, as_cased(old, word), term.entry.kind)
+
+
 def _replaced(text: str, terms: list[Found], news: list[Tokens | None]) -> Swapped:
-    changes, pieces, done = list[Swap](), list[str](), 0
-    for found, new in zip(terms, news, strict=True):
-        spans = found.spans
-        if new is not None and len(new) != len(spans):  # else by token, so that what stands between stays
-            spans, new = ((spans[0][0], spans[-1][1]),), (" ".join(new),)
-        for (start, end), word in zip(spans, new or (), strict=new is not None):
-            old = text[start:end]
-            if lower(old) != word:
-                changes.append(Swap(start, end, old, as_cased(old, word), found.entry.kind))
-                pieces += [text[done:start], changes[-1].new]
-                done = end
+    changes = [change for term, new in zip(terms, news, strict=True) for change in _changes(text, term, new)]
+    pieces, done = list[str](), 0
+    for change in changes:
+        pieces += [text[done : change.start], change.new]
+        done = change.end
     return Swapped("".join([*pieces, text[done:]]), tuple(changes))
 
 
