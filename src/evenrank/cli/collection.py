@@ -64,7 +64,7 @@ On = Annotated[
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkOptions:
     """How the work on a collection is done."""
 
     threads: Annotated[int | None, Arg("number of threads (default: one for each core)", "N")] = None

@@ -15,7 +15,7 @@ from evenrank.cli.collection import (
     Collection,
     Columns,
     SearchColumns,
-    Work,
+    WorkOptions,
     declared_system,
     opened_cluster,
     own_columns,
@@ -250,7 +250,7 @@ def swap(
     swapping: Swapping,
     share: Annotated[float, Arg("swap this share of the word pairs, drawn by --seed", "SHARE")] = 1.0,
     columns: Columns = None,
-    work: Work,
+    work: WorkOptions,
     output: Annotated[str, Arg("the collection to write: .tsv, .jsonl, .parquet", "FILE", "-o")],
     details: Annotated[str | None, Arg("write every pair that was swapped, as JSON", "FILE")] = None,
 ) -> int:

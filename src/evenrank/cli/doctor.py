@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import platform
 import re
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from evenrank.cli.parser import add_command
+from evenrank.cli.everywhere import Everywhere, unchecked_project
 from evenrank.cli.streams import put, terminal_width
+from evenrank.cli.typed import command
 from evenrank.errors import installing
 
 if TYPE_CHECKING:
-    from evenrank.cli.parser import Commands
     from evenrank.tables import Table
 
 TOLERANCE = 1e-12
@@ -39,52 +39,51 @@ class Requirement(NamedTuple):
     minimum: str
     extra: str
 
-
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "doctor",
-        """Show the versions of Python, evenrank and its dependencies and which extras are installed, then
-        evaluate a tiny run and compare with known values. Where there is a project file, read everything that
-        it names and show what each entry became, with every problem at once. The exit code is 1 if anything
-        needed is missing, too old, computes something else, or cannot be read.""",
-        """
-        evenrank doctor
-        evenrank doctor --project evenrank.toml
-        """,
-    )
-    parser.set_defaults(run=run)
+    @property
+    def problem(self) -> str:
+        """Why the version that is installed will not do; empty if it will."""
+        version = _version(self.package)
+        if version is None:
+            return "is not installed"
+        if _numbers(version) < _numbers(self.minimum):
+            return f"{version} is too old, {self.minimum} or later is needed"
+        return ""
 
 
-def run(arguments: argparse.Namespace) -> int:
+@command("evenrank doctor", "evenrank doctor --project evenrank.toml")
+def doctor(*, everywhere: Everywhere) -> int:
+    """Show the versions of Python, evenrank and its dependencies and which extras are installed, then
+    evaluate a tiny run and compare with known values. Where there is a project file, read everything that it
+    names and show what each entry became, with every problem at once. The exit code is 1 if anything needed
+    is missing, too old, computes something else, or cannot be read."""
     from evenrank._version import __version__
     from evenrank.tables import Column, Table, printed
 
     requirements = list(_requirements())
-    states = [(needed.package, *_state(needed)) for needed in requirements if not needed.extra]
+    needed = [(one.package, one.problem or _version(one.package)) for one in requirements if not one.extra]
     problems = [
-        f"{package} {state}: pip install . in the checkout of evenrank"
-        for package, state, fine in states
-        if not fine
+        f"{one.package} {one.problem}: pip install . in the checkout of evenrank"
+        for one in requirements
+        if not one.extra and one.problem
     ]
-    wrong = [] if problems else _self_check()
-    skipped = "not run, since a dependency is missing or too old"
-    checked = skipped if problems else _verdict(wrong)
-    project, of_project, step = _project(arguments)
-    problems += [*wrong, *of_project]
+    checked = "not run, since a dependency is missing or too old"
+    if not problems:
+        problems = _self_check()
+        found = f"{len(problems)} wrong values" if problems else "the known values"
+        checked = f"{len(KNOWN_VALUES)} measures on a tiny run have {found}"
+    project, of_project, step = _project(everywhere)
+    problems += of_project
     tables = [
         Table.of(
             ["dependency", "version"],
-            ((package, state) for package, state, _ in states),
+            needed,
             words=2,
-            meaning=(
-                "Versions of what evenrank itself needs; a version that is too old is named as a "
-                "problem below."
-            ),
+            meaning="Versions of what evenrank itself needs; a version that is too old is named as a problem "
+            "below.",
         ),
         Table.of(
             ["extra", Column("state", right=False, wraps=True)],
-            _extras(requirements),
+            _extras([one for one in requirements if one.extra]),
             words=2,
             meaning="Extras are needed for single tasks; a line says how to install what is missing.",
         ),
@@ -101,15 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str], str]:
+def _project(everywhere: Everywhere) -> tuple[list[Table], list[str], str]:
     """What the entries of the project file became, what is wrong with them, and what to do next."""
-    from evenrank.cli.everywhere import unchecked_project
     from evenrank.cli.project_checks import ProjectCheck
     from evenrank.errors import EvenrankError
     from evenrank.inputs.described import table_of_inputs
 
     try:
-        project = unchecked_project(arguments.everywhere)
+        project = unchecked_project(everywhere)
     except EvenrankError as error:
         return [], str(error).split("\n"), ""
     if project is None:
@@ -121,20 +119,11 @@ def _project(arguments: argparse.Namespace) -> tuple[list[Table], list[str], str
     return [table], found.problems, "" if found.problems else found.next_step()
 
 
-def _verdict(wrong: list[str]) -> str:
-    what = f"{len(KNOWN_VALUES)} measures on a tiny run"
-    return f"{what}: {len(wrong)} values are wrong" if wrong else f"{what} have the known values"
-
-
 def _requirements() -> Iterator[Requirement]:
     """What the installed package says it needs, such as ``pandas>=2.2; extra == 'pandas'``."""
-    from importlib import metadata
-
-    try:
-        declared = metadata.requires("evenrank") or []
-    except metadata.PackageNotFoundError:
+    if _version("evenrank") is None:
         return
-    for text in declared:
+    for text in metadata.requires("evenrank") or []:
         package = re.match(r"[\w.-]+", text)
         minimum = re.search(r">=\s*([\d.]+)", text.partition(";")[0])
         extra = re.search(r"extra\s*==\s*['\"](.+?)['\"]", text)
@@ -142,17 +131,11 @@ def _requirements() -> Iterator[Requirement]:
             yield Requirement(package[0], minimum[1] if minimum else "0", extra[1] if extra else "")
 
 
-def _state(requirement: Requirement) -> tuple[str, bool]:
-    """The version in words, and whether it will do."""
-    from importlib import metadata
-
+def _version(package: str) -> str | None:
     try:
-        version = metadata.version(requirement.package)
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return "is not installed", False
-    if _numbers(version) < _numbers(requirement.minimum):
-        return f"{version} is too old, {requirement.minimum} or later is needed", False
-    return version, True
+        return None
 
 
 def _numbers(version: str) -> list[int]:
@@ -162,14 +145,10 @@ def _numbers(version: str) -> list[int]:
 
 def _torch_build() -> str:
     """Which build of torch is installed, or how to get the small one; torch is not imported for it."""
-    from importlib import metadata
-
-    try:
-        version = metadata.version("torch")
-    except metadata.PackageNotFoundError:
+    version = _version("torch")
+    if version is None:
         return f"not installed; for a machine without a GPU install the CPU build first: {CPU_TORCH}"
-    _, _, local = version.partition("+")
-    if local.startswith(("cu", "rocm", "xpu")) or any(_installed(name) for name in CUDA_PACKAGES):
+    if re.search(r"\+(cu|rocm|xpu)", version) or any(map(_version, CUDA_PACKAGES)):
         return (
             f"{version}, the build with GPU libraries (several GB); the CPU build is smaller and does the "
             f"same without a GPU: {CPU_TORCH}"
@@ -177,25 +156,11 @@ def _torch_build() -> str:
     return f"{version}, the CPU build"
 
 
-def _installed(package: str) -> bool:
-    from importlib import metadata
-
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
 def _extras(requirements: list[Requirement]) -> Iterator[tuple[str, str]]:
-    for extra in dict.fromkeys(requirement.extra for requirement in requirements if requirement.extra):
-        members = [requirement for requirement in requirements if requirement.extra == extra]
-        states = [(member.package, *_state(member)) for member in members]
-        lacking = [f"{package} {state}" for package, state, fine in states if not fine]
-        if lacking:
-            yield extra, f"{', '.join(lacking)}: {installing(extra)}"
-        else:
-            yield extra, "installed"
+    for extra in dict.fromkeys(one.extra for one in requirements):
+        members = [one for one in requirements if one.extra == extra]
+        lacking = [f"{one.package} {one.problem}" for one in members if one.problem]
+        yield extra, f"{', '.join(lacking)}: {installing(extra)}" if lacking else "installed"
 
 
 def _self_check() -> list[str]:

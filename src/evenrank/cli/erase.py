@@ -17,6 +17,7 @@ from evenrank.cli.progress import Bar, WorkBar
 from evenrank.cli.shared import read_inputs
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
+from evenrank.inputs.file_options import FileOption
 from evenrank.inputs.sections import Erase
 from evenrank.io.atomic import check_new_folder
 from evenrank.tables import number
@@ -161,11 +162,6 @@ def _fitted(
     from evenrank.erasure import Eraser
     from evenrank.erasure.vector_files import vector_source
 
-    if known.documents is None and (keys.groups is None or not is_file):
-        raise ParameterError(
-            "an eraser is fitted to documents: give --documents FILE, or documents in [data] of a project "
-            "file"
-        )
     source = vector_source(what) if is_file else _encoded(what, known, keys)
     if source.ids is None:
         raise DataError(
@@ -196,6 +192,15 @@ def _fitted(
     return eraser
 
 
+def _documents(known: Description) -> FileOption:
+    if known.documents is None:
+        raise ParameterError(
+            "an eraser is fitted to documents: give --documents FILE, or documents in [data] of a project "
+            "file"
+        )
+    return known.documents
+
+
 def _targets(ids: Sequence[str], known: Description, keys: Erase) -> Targets:
     from evenrank.erasure import Targets
     from evenrank.evidence.scan import scan
@@ -205,8 +210,7 @@ def _targets(ids: Sequence[str], known: Description, keys: Erase) -> Targets:
     if keys.groups is not None:
         inputs = read_inputs(replace(known, groups=(*groups_of(keys.groups),)))
         return Targets.of_groups(inputs.groups[0], ids)
-    file = known.documents
-    assert file is not None  # checked before anything was encoded
+    file = _documents(known)
     with Bar("scanning", "bytes") as bar:
         words = scan(
             file.path, read_lexicon(keys.lexicon), progress=bar, format=file.get("format"),
@@ -225,8 +229,7 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
     from evenrank.erasure.encoding import encode_documents
     from evenrank.io.documents import read_documents
 
-    file = known.documents
-    assert file is not None  # checked before
+    file = _documents(known)
 
     def texts() -> Iterator[tuple[str, str]]:
         for batch in read_documents(file.path, format=file.get("format"), columns=known.document_columns):

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, say
+from evenrank.cli.typed import Arg, command
 from evenrank.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from evenrank.cli.parser import Commands
     from evenrank.inputs.found_files import FoundFile, FoundFiles
 
 SINGLE = ("qrels", "intents", "words", "polarity", "documents", "queries")  # one file of each kind
-MOST_CHOICES = 12  # files that are asked about
 MOST_NAMED = 4  # further files in a comment
 
 
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "init",
-        """Write a project file, evenrank.toml, from the files in this folder: runs, judgements, documents,
-        queries and groups are recognised by their content. The file is commented and meant to be edited;
-        after it is there, commands need no options for what it says. In a terminal, questions are asked where
-        several files are possible; otherwise the first is taken and the others are named in a comment.""",
-        """
-        evenrank init
-        evenrank init --demo
-        """,
-    )
-    parser.add_argument(
-        "folder", nargs="?", default=".", metavar="FOLDER", help="default: the current folder"
-    )
-    parser.add_argument(
-        "--demo",
-        action="store_true",
-        help="write the sample collection, two runs of it and a project file into the folder",
-    )
-    parser.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> int:
+@command("evenrank init", "evenrank init --demo")
+def init(
+    place: Annotated[str, Arg("a folder (default: the current one)", "FOLDER")] = ".",
+    *,
+    demo: Annotated[
+        bool, Arg("write the sample collection, two runs of it and a project file into the folder")
+    ] = False,
+) -> int:
+    """Write a project file, evenrank.toml, from the files in this folder: runs, judgements, documents,
+    queries and groups are recognised by their content. The file is commented and meant to be edited; after it
+    is there, commands need no options for what it says. Where several files are possible, the first is taken
+    and the others are named in a comment."""
     from evenrank.inputs.found_files import look_around
     from evenrank.inputs.project import NAME, Project
     from evenrank.io.atomic import atomic_write
 
-    folder = Path(arguments.folder)
+    folder = Path(place)
     target = folder / NAME
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder")
-    if arguments.demo:
+    if demo:
         return _write_demo(folder)
     if target.exists():
         raise DataError(
@@ -64,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     engines = engine_files(found)
     if not found.of("run") and not engines:
         say("no run and no search engine was found: name yours under [data] runs, or under [engines]")
-    text = project_text(found, _asker())
+    text = project_text(found)
     with atomic_write(target) as file:
         file.write(text.encode())
     problems = Project.read(target).problems()
@@ -123,27 +106,7 @@ def engine_files(found: FoundFiles) -> list[str]:
     return settings or files
 
 
-Ask = Callable[[str, Sequence[str]], str]
-
-
-def _asker() -> Ask:
-    """Asks which of several files is meant, in a terminal; elsewhere takes the first."""
-    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
-        return lambda question, answers: answers[0]
-
-    def ask(question: str, answers: Sequence[str]) -> str:
-        say(question)
-        for number, answer in enumerate(answers, 1):
-            say(f"  {number}  {answer}")
-        say("which number? (1)")
-        given = sys.stdin.readline().strip() or "1"
-        known = given.isdigit() and 1 <= int(given) <= len(answers)
-        return answers[int(given) - 1] if known else answers[0]
-
-    return ask
-
-
-def project_text(found: FoundFiles, ask: Ask) -> str:
+def project_text(found: FoundFiles) -> str:
     """The project file for what was found."""
     lines = ["# What evenrank knows about this project. Paths are relative to this file.", "", "[data]"]
     runs = [file.path for file in found.of("run")]
@@ -155,11 +118,9 @@ def project_text(found: FoundFiles, ask: Ask) -> str:
         if not files:
             lines.append(f'# {kind} = "{_example(kind)}"')
             continue
-        names = [file.path for file in files]
-        path = names[0] if len(names) == 1 else ask(f"Several files may be the {kind}:", names[:MOST_CHOICES])
-        chosen[kind] = files[names.index(path)]
-        others = [name for name in names if name != path]
-        lines.append(f"{kind} = {quoted(path)}" + (f"  # or {_some(others)}" if others else ""))
+        chosen[kind], *others = files
+        named = f"  # or {_some([file.path for file in others])}" if others else ""
+        lines.append(f"{kind} = {quoted(files[0].path)}{named}")
     queries = chosen.get("queries")
     if queries is not None and queries.fields:
         lines.append(

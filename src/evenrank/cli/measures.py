@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from evenrank.cli.measure_pages import (
     attention_record,
@@ -14,58 +13,46 @@ from evenrank.cli.measure_pages import (
     measure_record,
     page_lines,
 )
-from evenrank.cli.parser import add_command
 from evenrank.cli.streams import put, terminal_width
+from evenrank.cli.typed import Arg, command
 from evenrank.text import wrapped
 
 if TYPE_CHECKING:
-    from evenrank.cli.parser import Commands
     from evenrank.measures import Measure
 
 
-def add(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "measures",
-        """List all measures. With a name, print the page of that measure: what it measures in plain words,
-        its formula, parameters with defaults and ranges, what it needs, its direction and range, when it is
-        undefined, and its reference. With other words, find the measures that answer a question: at most
-        five, each with what it needs and the command that computes it.""",
-        """
-        evenrank measures
-        evenrank measures nDCG
-        evenrank measures gender
-        evenrank measures 'share of the first page'
-        evenrank measures --format jsonl
-        """,
-    )
-    parser.add_argument(
-        "words", nargs="*", metavar="WORDS",
-        help="a measure, such as nDCG, a position bias (rbp), or what you want to know, such as 'viewpoint'",
-    )  # fmt: skip
-    parser.add_argument("--format", choices=("table", "jsonl"), default="table", help="default: table")
-    parser.set_defaults(run=run)
+@command(
+    "evenrank measures",
+    "evenrank measures nDCG",
+    "evenrank measures gender",
+    "evenrank measures 'share of the first page'",
+    "evenrank measures --format jsonl",
+)
+def measures(
+    words: Annotated[
+        tuple[str, ...],
+        Arg("a measure, such as nDCG, a position bias (rbp), or what you want to know, such as 'viewpoint'"),
+    ] = (),
+    *,
+    format: Annotated[Literal["table", "jsonl"], Arg("how to print it")] = "table",
+) -> int:
+    """List all measures. With a name, print the page of that measure: what it measures in plain words, its
+    formula, parameters with defaults and ranges, what it needs, its direction and range, when it is
+    undefined, and its reference. With other words, find the measures that answer a question: at most five,
+    each with what it needs and the command that computes it."""
+    given, as_json = " ".join(words), format == "jsonl"
+    if given and not as_json and (lines := kept_page(_name(given))):
+        put(_page(lines))
+        return 0
+    from evenrank.measures import all_measures  # which a page that is kept does not need
 
-
-def run(arguments: argparse.Namespace) -> int:
-    as_json = arguments.format == "jsonl"
-    if arguments.words:
-        given = " ".join(arguments.words)
-        lines = None if as_json else kept_page(_name(given))
-        record = None if lines else _record(given)
-        if lines:
-            put(_page(lines))
-        elif record is not None:
-            put(_json(record) if as_json else _page(page_lines(record)))
-        else:
-            found = _found(given)
-            put("".join(_json(measure_record(one)) for one in found) if as_json else _answers(found))
-    elif as_json:
-        from evenrank.measures import all_measures
-
-        put("".join(_json(measure_record(measure)) for measure in all_measures().values()))
+    if not given:
+        put("".join(_json(measure_record(one)) for one in all_measures().values()) if as_json else _list())
+    elif (record := _record(given)) is not None:
+        put(_json(record) if as_json else _page(page_lines(record)))
     else:
-        put(_list())
+        found = _found(given)
+        put("".join(_json(measure_record(one)) for one in found) if as_json else _answers(found))
     return 0
 
 

@@ -69,12 +69,10 @@ def check_not_read(output: str, read: Iterable[str | None]) -> None:
 def check_output(*outputs: str | None, makes_folder: bool = False) -> None:
     """A file called - could not be read again, and a folder that is not there is an error before the work
     and not after it, unless the command makes it."""
-    from evenrank.io.atomic import no_folder
-    from evenrank.io.remote import is_remote
+    for output in filter(None, outputs):
+        from evenrank.io.atomic import no_folder
+        from evenrank.io.remote import is_remote
 
-    for output in outputs:
-        if output is None:
-            continue
         if output == STDIN:
             raise ParameterError("-: this cannot be written to standard output: give the name of a file")
         if is_remote(output):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from evenrank.cli.collection import Collection, Columns, Work, opened_cluster, own_columns
+from evenrank.cli.collection import Collection, Columns, WorkOptions, opened_cluster, own_columns
 from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.streams import put, say
@@ -19,7 +19,7 @@ from evenrank.errors import ParameterError, counted
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldOptions:
     """What --field writes."""
 
     field: Annotated[
@@ -79,8 +79,8 @@ def scan(
     ] = "word",
     terms: Annotated[bool, Arg("also keep the count of every term")] = False,
     columns: Columns = None,
-    field: Field,
-    work: Work,
+    field: FieldOptions,
+    work: WorkOptions,
 ) -> int:
     """Count, in every document, its tokens and the words of each group of a lexicon, and write them to a
     Parquet file that measures of content read. Memory stays the same whatever the size. A scan that was
@@ -107,7 +107,7 @@ def scan(
             "scan needs documents, a lexicon and a file to write: scan FILE --lexicon gender-en -o "
             "counts.parquet (with --field a file of counts will do, without a lexicon)"
         )
-    if name is None and field != Field():
+    if name is None and field != FieldOptions():
         raise ParameterError("--minimum, --tau and the like say what --field writes: add --field WHAT")
     if terms and name is not None:
         raise ParameterError("--terms keeps counts, and --field writes none: leave one of them out")
@@ -158,7 +158,7 @@ def _messages(bar: ResumableBar) -> Iterator[None]:
         LOGGER.setLevel(level)
 
 
-def _write_field(counts: str, lexicon: str | None, output: str, given: Field) -> int:
+def _write_field(counts: str, lexicon: str | None, output: str, given: FieldOptions) -> int:
     """Write neutrality as a field of a search index, and print the query that uses it."""
     from evenrank.io.counts import is_counts, stored_counts
     from evenrank.io.lexicons import read_lexicon
