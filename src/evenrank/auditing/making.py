@@ -28,7 +28,6 @@ from evenrank.auditing.summary import AuditSummary, date_text, past_summaries
 from evenrank.data.attribute import CANDIDATES
 from evenrank.data.run import Run
 from evenrank.errors import DataError, MissingExtraError, ParameterError
-from evenrank.evaluation.spelling import spelling_line
 from evenrank.inputs import Inputs
 from evenrank.inputs.description import Description
 from evenrank.inputs.query_weights import unweighted_note
@@ -133,11 +132,11 @@ def make_audit(
         )
         found = advised(found, inputs)
         comparison, computed = _scored(request, inputs, found, catalogue=catalogue)
-    date = now()
+    date, said = now(), computed.scores.notes_by_run.values()
     notes = (
         *request.known.notes,
         *(note for one in asked for note in one.notes),
-        *spelling_line(inputs, request.cutoff),
+        *dict.fromkeys(str(note) for own in said for note in own if note.kind == "spelling"),
         *without_verdict(inputs),
         *likely_units(inputs, request.known.groups),
         *unweighted_note(inputs.query_weights, computed.scores.measures),

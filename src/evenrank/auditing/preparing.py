@@ -140,8 +140,8 @@ def _of_answers(
         if group.name not in table.column_names:
             there = ", ".join(name for name in table.column_names if name != "id") or "none"
             raise ParameterError(
-                f"--groups {group.name}: the answers have no such field (there are: {there}); ask the engine "
-                "for it, or give --documents FILE"
+                f"groups={group.name!r} (--groups {group.name}): the answers have no such field (there are: "
+                f"{there}); ask the engine for it, or give documents= (--documents FILE)"
             )
     names = {group.name for group in groups}
     targets = tuple(target for target in known.targets if target.name in names)
@@ -154,8 +154,8 @@ def _counted_in(table: pa.Table | None, lexicon: str) -> Any:
 
     if table is None or "text" not in table.column_names:
         raise ParameterError(
-            "--lexicon counts words in the texts of documents: give --documents FILE, or --keep-texts to "
-            "keep the texts that an engine answers with"
+            "lexicon= (--lexicon) counts words in the texts of documents: give documents= (--documents "
+            "FILE), or keep_texts=True (--keep-texts) to keep the texts that an engine answers with"
         )
     pairs = zip(table.column("id").to_pylist(), table.column("text").to_pylist(), strict=True)
     return scan([(document, text or "") for document, text in pairs], read_lexicon(lexicon))
@@ -167,7 +167,7 @@ def _check_something(inputs: Inputs, known: Description, table: pa.Table | None)
     fields = [] if table is None else [name for name in table.column_names if name not in ("id", "text")]
     seen = f" (fields in the answers: {', '.join(fields)})" if fields else ""
     raise ParameterError(
-        "nothing is known of groups, so nobody can be favoured: name fields of the documents, "
-        "--documents FILE --groups FIELD, a file of groups, --groups NAME=FILE, or a word list, "
-        f"--lexicon gender-en{seen}"
+        "nothing is known of groups, so nobody can be favoured: name fields of the documents with "
+        "documents= (--documents FILE) and groups= (--groups FIELD), a file of groups with groups= "
+        f"(--groups NAME=FILE), or a word list, lexicon='gender-en' (--lexicon gender-en){seen}"
     )

@@ -149,7 +149,7 @@ def queries_to_ask(queries: Any, columns: Mapping[str, str] | None) -> dict[str,
 
     if queries is None:
         raise ParameterError(
-            "an engine needs queries to be asked: --queries FILE, with columns query and text"
+            "an engine needs queries to be asked: pass queries= (--queries FILE), with columns query and text"
         )
     read = read_queries(queries, columns=query_columns(columns))
     return {

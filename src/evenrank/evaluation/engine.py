@@ -25,7 +25,7 @@ from evenrank.evaluation.notes import (
     tie_note,
 )
 from evenrank.evaluation.provenance import provenance
-from evenrank.evaluation.rankings import evaluate_each, mean_over_rankings
+from evenrank.evaluation.rankings import mean_over_rankings
 from evenrank.evaluation.spelling import spelling_notes
 from evenrank.evidence.align import Sources, align
 from evenrank.evidence.aligned_lists import AlignedLists
@@ -220,12 +220,6 @@ def _evaluate_rankings(
                 parts[measure].append(block)
         if place == 0:
             notes = [note for note in said if note is not None]
-            rankings = [member for member in members if isinstance(member, Run)]
-            each = None
-            if len(rankings) > 1:
-                each = evaluate_each(rankings, scopes, queries, sources, depth, _own_values(sources))
-            if each is not None:
-                return each, notes
     return parts, notes
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenrank.data.membership import PREFIX, evidence_name, named_by
+from evenrank.data.membership import PREFIX, named_by
 from evenrank.data.run import Run
 from evenrank.errors import counted
 from evenrank.evidence.align import Sources, split_needs
 from evenrank.ids import as_strings, offsets_of, take
-from evenrank.inputs import Inputs
 from evenrank.io.by_need import WordsByNeed
 from evenrank.measures import Measure
 from evenrank.scores.notes import ScoresNote
@@ -97,8 +96,16 @@ def spelling_notes(
     """For ranked documents without evidence, where the evidence has an id that looks the same."""
     blocks = [split_needs(measure.needs) for measure in measures]
     names = {name for own in blocks for block in ("ranked", "rankings") for name in own.get(block, ())}
-    evidence = {name: sources.evidence.get(name) for name in names}
-    for name, pairs in _alike_documents(run, depth, evidence):
+    ranked = _sample(run, depth)
+    for name in sorted(names):
+        source = sources.evidence.get(name)
+        if isinstance(source, WordsByNeed):
+            continue  # its ids are not at hand
+        ids = getattr(source, "doc_ids", None)
+        known = isinstance(ids, pa.LargeStringArray) and 0 < len(ids) <= MOST_IDS
+        pairs = _alike(ranked, ids) if known else []
+        if not pairs:
+            continue
         whose = f"the groups of {named_by(name)[0]!r}" if name.startswith(PREFIX) else f"the {name}"
         whose = {"relevance": "the judgements", "intents": "the judgements by intent"}.get(name, whose)
         many = counted(len(pairs), "ranked document has an id", "ranked documents have ids")
@@ -108,42 +115,6 @@ def spelling_notes(
             f"zeros, and so count as without: {one!a} is {other!a} there. Write both the same way"
         )
         yield ScoresNote("spelling", text, about=name)
-
-
-def spelling_line(inputs: Inputs, depth: int) -> list[str]:
-    """How many ids and labels look like others, in one line; nothing where none does."""
-    evidence: dict[str, object] = {evidence_name(one.attribute.name): one for one in inputs.groups}
-    runs = [run for run in inputs.runs.values() if isinstance(run, Run)]
-    queries: set[str] = set()
-    if inputs.qrels is not None:
-        evidence["relevance"] = inputs.qrels
-        judged = as_strings(inputs.qrels.query_ids)
-        queries = {one for run in runs for one, _ in _alike(as_strings(run.query_ids), judged)}
-    ids = {one for run in runs for _, pairs in _alike_documents(run, depth, evidence) for one, _ in pairs}
-    labels = [same for one in inputs.groups for same in alike_values(one.attribute.values)]
-    parts = []
-    if ids or queries:
-        said = [counted(len(ids), "ranked document has an id", "ranked documents have ids")] * bool(ids)
-        said += [counted(len(queries), "query has an id", "queries have ids")] * bool(queries)
-        parts.append(f"{' and '.join(said)} that other files write with other case, blanks or zeros")
-    if labels:
-        parts.append(f"{sum(map(len, labels)):,} labels look alike, as {' and '.join(map(repr, labels[0]))}")
-    return [f"{'; '.join(parts)}: are they the same? The report names them"] if parts else []
-
-
-def _alike_documents(
-    run: Run, depth: int | None, evidence: Mapping[str, object]
-) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """For each evidence, the ranked ids without it and those of it that look the same."""
-    ranked = _sample(run, depth)
-    for name, source in sorted(evidence.items()):
-        if isinstance(source, WordsByNeed):
-            continue  # its ids are not at hand
-        ids = getattr(source, "doc_ids", None)
-        if isinstance(ids, pa.LargeStringArray) and 0 < len(ids) <= MOST_IDS:
-            pairs = _alike(ranked, ids)
-            if pairs:
-                yield name, pairs
 
 
 def _sample(run: Run, depth: int | None) -> pa.LargeStringArray:

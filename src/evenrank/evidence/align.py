@@ -116,22 +116,6 @@ def align(
     return RankedEvidence(len(queries), ranked, reference, facts, against, rankings, labels)
 
 
-def align_each(
-    runs: Sequence[Run], queries: Sequence[str], needs: Iterable[str], sources: Sources, depth: int | None
-) -> RankedEvidence:
-    """What ``align`` gives for each of the runs, one below the other: (S * Q, K).
-
-    Not for needs of documents that differ from run to run: a pool, or codes of documents.
-    """
-    needs = frozenset(needs)
-    blocks = split_needs(needs)
-    aligner = _Aligner(tuple(queries), sources, depth)
-    aligner.settle_targets(set().union(*blocks.values()) if blocks else set())
-    ranked = aligner.lists(runs, blocks.get("ranked", set()), stacked=True)  # (Q, S, K)
-    rows = np.ascontiguousarray(ranked.rows.swapaxes(0, 1)).reshape(-1, ranked.depth)
-    return align(runs[0], queries, needs, sources, depth).repeated(len(runs), Ranked(rows, ranked.gathered))
-
-
 class _Aligner:
     """Gathers blocks one by one and, at the end, gives documents codes common to all of them."""
 

@@ -229,11 +229,6 @@ class RankedEvidence:
             rankings=None if self.rankings is None else self.rankings.select(chosen),
         )
 
-    def repeated(self, times: int, ranked: Ranked) -> RankedEvidence:
-        """Other lists: those of all these queries, then of all of them again, ``times`` times."""
-        chosen = np.tile(np.arange(len(self)), times)
-        return replace(replace(self, ranked=self.ranked.cut(0)).select(chosen), ranked=ranked)
-
     def shuffled(self, keys: npt.NDArray[np.float64]) -> RankedEvidence:
         """The lists in the order of random keys, one a rank: (K,)."""
         order = np.argsort(np.where(self.ranked.mask, keys, np.inf), axis=-1, kind="stable")

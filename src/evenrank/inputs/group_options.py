@@ -295,8 +295,8 @@ def _labelled(given: GroupsOption, known: GroupSources) -> Membership:
     if known.documents is None:
         own = f"COLUMN={given.name}" if Path(given.name).is_file() else f"{given.name}=FILE"
         raise ParameterError(
-            f"--groups {given.name}: is this a field of the documents? Then add --documents FILE; "
-            f"a file of its own is written {own}"
+            f"groups={given.name!r} (--groups {given.name}): is this a field of the documents? Then add "
+            f"documents= (--documents FILE); a file of its own is written {own}"
         )
     options = {"column": given.name, "format": known.format, **given.options}
     options["columns"] = {**(known.columns or {}), **given.options.get("columns", {})} or None
