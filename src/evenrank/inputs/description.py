@@ -275,9 +275,9 @@ class Description:
         except ValueError:
             raise ParameterError(f"{file.path}: eta is a number, as eta=0.7; got {given!r}") from None
         columns = {role: name for role, name in (self.columns or {}).items() if role not in TEXT_ROLES}
-        found = read_clicks(file.path, eta=eta, format=file.get("format"), columns=columns)
-        self.notes.append(found.describe())
-        return found.qrels()
+        judged, note = read_clicks(file.path, eta=eta, format=file.get("format"), columns=columns)
+        self.notes.append(note)
+        return judged
 
     def _counted(self, documents: FileOption, lexicon: str) -> WordCounts:
         """The words of the lexicon in the documents, for whoever did not count them before."""

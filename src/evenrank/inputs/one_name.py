@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from evenrank.data.runset import RunSet
-from evenrank.io.made_query_ids import hold_words, made_id
+from evenrank.io.cells import hold_words, made_id
 
 if TYPE_CHECKING:
     from evenrank.inputs.inputs import Inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import numbers
@@ -18,7 +19,6 @@ import pyarrow.compute as pc
 from evenrank.arrays import values_of
 from evenrank.errors import PROBLEMS_SHOWN, shortened
 from evenrank.ids import as_strings, is_text, offsets_of
-from evenrank.io.made_query_ids import hold_words, made_id
 from evenrank.io.row_problems import RowProblems
 
 GRADE_PATTERN = r"^[+-]?[0-9]+$"
@@ -30,6 +30,9 @@ _SCORE = re.compile(_NUMBER.encode())
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LONGEST = 64  # letters of words that are their own id
+_SLUG, _HASH = 40, 8  # letters of an id that is made from words
+_BETWEEN = re.compile(r"\W+")
 
 Parsed = TypeVar("Parsed")
 
@@ -206,6 +209,29 @@ def long_id(role: str, text: bytes | str, length: int) -> str:
         f"{role} {quoted(text)} is {length:,} bytes long; an id has at most {ID_LIMIT:,}: "
         "is this column a text, or are the fields separated in another way?"
     )
+
+
+def made_id(words: str) -> str:
+    """The words themselves where they are one short word; else a shorter form that a TREC file can hold.
+
+    >>> made_id(" chair"), made_id("table lamp"), made_id("table  lamp ")
+    ('chair', 'table_lamp-0fe97486', 'table_lamp-0fe97486')
+    """
+    kept = normal(words)
+    if " " not in kept and len(kept) <= _LONGEST:
+        return kept
+    slug = _BETWEEN.sub("_", kept.lower())[:_SLUG].strip("_")
+    return f"{slug or 'query'}-{hashlib.sha256(kept.encode()).hexdigest()[:_HASH]}"
+
+
+def normal(words: str) -> str:
+    """The words with one blank between them."""
+    return " ".join(words.split())
+
+
+def hold_words(cells: Iterable[str]) -> bool:
+    """Whether cells that should be ids are what people asked: a run of TREC has no id with a blank inside."""
+    return any(" " in cell.strip() for cell in cells)
 
 
 def query_cells(values: Any, report: RowProblems) -> pa.DictionaryArray:

@@ -10,10 +10,9 @@ from io import BytesIO
 from xml.etree import ElementTree
 
 from evenrank.errors import DataError, ParameterError, counted
-from evenrank.io.cells import id_cells, listed_cells, score_cells
+from evenrank.io.cells import hold_words, id_cells, listed_cells, made_id, normal, score_cells
 from evenrank.io.column_names import ACCEPTED, NAMES, SEARCHES, Role, resolve, spelled, spellings
 from evenrank.io.datasets import is_dataset
-from evenrank.io.made_query_ids import hold_words, made_id, normal
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Source, as_source
 from evenrank.io.table_files import NamedTable

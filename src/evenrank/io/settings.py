@@ -72,15 +72,16 @@ def checked(
 
     With ``strict`` false numbers may be written as text, as behind the question mark of an address.
     """
-    try:
-        return model.model_validate(content, strict=strict)
-    except Invalid as wrong:
-        raise error("\n".join(_lines(wrong, model, content, name))) from None
+    if problems := problems_of(model, content, name, strict):
+        raise error("\n".join(problems))
+    return model.model_validate(content, strict=strict)
 
 
-def problems_of(model: type[BaseModel], content: Mapping[str, Any], name: str) -> list[str]:
+def problems_of(
+    model: type[BaseModel], content: Mapping[str, Any], name: str, strict: bool | None = None
+) -> list[str]:
     try:
-        model.model_validate(content)
+        model.model_validate(content, strict=strict)
     except Invalid as wrong:
         return list(_lines(wrong, model, content, name))
     return []
@@ -139,19 +140,14 @@ def _place(loc: tuple[int | str, ...], content: Any) -> list[int | str]:
     """The keys that lead to a value, without the names that pydantic has for what it tried there."""
     place: list[int | str] = []
     for part in loc:
-        inner = (
-            content if isinstance(content, Mapping) else dict(enumerate(content if _is_list(content) else ()))
-        )
+        several = content if isinstance(content, (list, tuple)) else ()
+        inner = content if isinstance(content, Mapping) else dict(enumerate(several))
         if part in inner:
             place.append(part)
             content = inner[part]
         elif isinstance(content, Mapping) and part not in ("text", "list", "table", "[key]", "dict"):
             place.append(part)  # a key that is missing
     return place
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
 
 
 def _known(model: type[BaseModel], place: list[int | str]) -> list[str]:

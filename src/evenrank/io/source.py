@@ -136,18 +136,17 @@ class Source:
         return watched
 
     def _opened(self, path: Path) -> BinaryIO:
-        name = without_userinfo(self.name)  # an address that was mistyped may hold a password
+        name = shortened(without_userinfo(self.name), 200)  # an address that was mistyped may hold a password
         try:
             return regular_file(path).open("rb")
         except DataError:
             raise
         except FileNotFoundError as error:
             hint = " (to read text itself, pass io.StringIO(text))" if "\n" in name else ""
-            raise DataError(f"{shortened(name, 200)}: no such file{hint}") from error
-        except PermissionError as error:
-            raise DataError(f"{name}: permission denied") from error
+            raise DataError(f"{name}: no such file{hint}") from error
         except OSError as error:
-            raise DiskError(f"{shortened(name, 200)}: cannot be read: {error.strerror}") from error
+            kind = DataError if isinstance(error, PermissionError) else DiskError
+            raise kind(f"{name}: cannot be read: {error.strerror}") from error
         except ValueError as error:  # a NUL inside the name
             raise DataError(f"{shortened(repr(name))}: is not a file name: {error}") from error
 
@@ -156,20 +155,18 @@ def as_source(value: object) -> Source | None:
     """The source that ``value`` stands for, or None if it is not a path or a file."""
     if isinstance(value, Source):
         return value
-    if isinstance(value, str):
-        if value == "-":
-            if sys.stdin is None:
-                raise DataError(
-                    "<stdin>: standard input is closed: name a file instead of -, or give it one with <"
-                )
-            return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
-        if not value:
-            raise DataError("the file name is empty")
-        if is_remote(value):
-            return Source(as_text(value), stream=RemoteFile(value))
-        return Source(as_text(value), path=Path(value))
-    if isinstance(value, os.PathLike):
+    if isinstance(value, str) and value == "-":
+        if sys.stdin is None:
+            raise DataError(
+                "<stdin>: standard input is closed: name a file instead of -, or give it one with <"
+            )
+        return Source("<stdin>", stream=getattr(sys.stdin, "buffer", sys.stdin))
+    if isinstance(value, str) and is_remote(value):
+        return Source(as_text(value), stream=RemoteFile(value))
+    if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
+        if not name:
+            raise DataError("the file name is empty")
         return Source(as_text(name), path=Path(name))
     if callable(getattr(value, "read", None)):
         label = getattr(value, "name", None)
