@@ -22,7 +22,7 @@ from evenrank.evidence.scan.counter import PADDING, UnsoundText, read_only
 from evenrank.evidence.scan.tables import Tables
 from evenrank.io.reading import Bytes, Texts
 
-_REACH = 400  # bytes to each side of a word that the rules may look at: they look at 80 characters
+_REACH = 1 << 10  # bytes to each side of a word that the rules may look at: they look at 80 characters
 
 Tally = Counter[tuple[str, str, str]]
 """How often which word became which, both in lower case, and of what kind."""
