@@ -102,45 +102,39 @@ def averaged_joint_targets(
                 f"{part.attribute.listed()}"
             )
     known = [
-        np.array([one != value for one in part.attribute.values])
+        np.array([[one != value for one in part.attribute.values]])  # (1, L)
         for part, value in zip(parts, unknown, strict=True)
     ]
     own = [_world_shares(*one) for one in zip(parts, worlds, known, strict=True)]
     mass = _relevant(parts, qrels, unknown, rel)  # (Q, C)
-    total = mass.sum(axis=1)
-    found = np.flatnonzero(total > 0)
-    shares = mass[found] / total[found, None]
+    found = np.flatnonzero(mass.any(axis=1))
+    shares = mass[found] / mass[found].sum(axis=1, keepdims=True)
     target = shares.copy()
     for block in product((True, False), repeat=len(parts)):
-        if not any(block):
-            continue  # nothing is known, so nothing is averaged
-        pairs = list(zip(own, known, block, strict=True))
-        inside = joint([np.atleast_2d(there == is_known) for _, there, is_known in pairs])[0].astype(bool)
-        world = joint([np.atleast_2d(one if is_known else np.ones(len(one))) for one, _, is_known in pairs])[
-            0
-        ]
-        fraction = shares[:, inside].sum(axis=1, keepdims=True)
-        target[:, inside] = (shares[:, inside] + fraction * world[inside]) / 2
-    return {qrels.query_ids[place]: tuple(target[row].tolist()) for row, place in enumerate(found.tolist())}
+        if any(block):  # else nothing is known, and nothing is averaged
+            inside = joint([there == is_known for there, is_known in zip(known, block, strict=True)])[0] > 0
+            world = joint(
+                [one if is_known else np.ones_like(one) for one, is_known in zip(own, block, strict=True)]
+            )[0]
+            fraction = shares[:, inside].sum(axis=1, keepdims=True)
+            target[:, inside] = (shares[:, inside] + fraction * world[inside]) / 2
+    return {qrels.query_ids[place]: tuple(row) for place, row in zip(found, target.tolist(), strict=True)}
 
 
 def _world_shares(membership: Membership, world: Any, known: Bools) -> Floats:
-    """The shares of the world over the known values, that of the unknown one 0."""
-    if world == COLLECTION_WORLD and isinstance(world, str):
-        sizes = np.where(known, membership.sizes(), 0.0)
-        if not sizes.sum() > 0:
-            raise ParameterError(f"attribute {membership.attribute.name!r}: no document has a known value")
-        return np.asarray(sizes / sizes.sum())
-    if isinstance(world, str) and world == "uniform":
-        return np.asarray(known / known.sum())
-    if not isinstance(world, Mapping) and len(world) == int(known.sum()) < len(known):
-        listed = iter(world)
-        world = [next(listed) if there else 0.0 for there in known.tolist()]
-    shares = np.array(membership.attribute.with_target(world).targets([""])[0])
+    """(1, L): the shares of the world over the known values, that of the unknown one 0."""
+    attribute = membership.attribute
+    if isinstance(world, str) and world in (COLLECTION_WORLD, "uniform"):
+        shares = np.where(known, membership.sizes() if world == COLLECTION_WORLD else 1.0, 0.0)
+        if not shares.sum() > 0:
+            raise ParameterError(f"attribute {attribute.name!r}: no document has a known value")
+        return np.asarray(shares / shares.sum())
+    if not isinstance(world, Mapping) and len(world) == int(known.sum()) < known.size:
+        world = np.insert(np.asarray(world, dtype=float), int((~known[0]).argmax()), 0.0).tolist()
+    shares = attribute.with_target(world).targets([""])
     if shares[~known].any():
         raise ParameterError(
-            f"attribute {membership.attribute.name!r}: the world has no share for unknown documents: "
-            "leave it out"
+            f"attribute {attribute.name!r}: the world has no share for unknown documents: leave it out"
         )
     return shares
 
@@ -148,13 +142,11 @@ def _world_shares(membership: Membership, world: Any, known: Bools) -> Floats:
 def _relevant(parts: Sequence[Membership], qrels: Qrels, unknown: Sequence[str | None], rel: float) -> Floats:
     """(Q, C): the combinations of each query's relevant documents, summed."""
     rows = np.flatnonzero(qrels.grades >= rel)
-    codes = np.repeat(np.arange(len(qrels)), np.diff(qrels.offsets))[rows]
+    codes = qrels.query_codes[rows]
     pairs = Pairs(qrels.query_ids, codes, StringRows(qrels.doc_ids, rows))
     tables = []
     for part, value in zip(parts, unknown, strict=True):
-        at = part.rows_of(pairs)
-        own = np.zeros((len(rows), len(part.attribute.values)))
-        own[at >= 0] = part.shares.dense(at[at >= 0])
+        own = part.shares.dense(part.rows_of(pairs))
         if value is not None:
             own[own.sum(axis=1) == 0, part.attribute.values.index(value)] = 1.0
         tables.append(own)

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from evenrank.arrays import Array, Int64s, check_lengths, integers, lock, values_of
 from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs, Sparse
-from evenrank.data.lookup import first_of_pairs
+from evenrank.data.lookup import first_of_pairs, refuse_repeated
 from evenrank.data.qrels import JudgedQueries, Qrels, as_grades, fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
-from evenrank.errors import PROBLEMS_SHOWN, DataError, InputTypeError, Problem
-from evenrank.ids import StringRows, as_ids, encode_first_seen, take
+from evenrank.errors import DataError, InputTypeError
+from evenrank.ids import StringRows, as_ids, take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,10 +59,18 @@ class DiversityQrels(JudgedQueries):
         codes, query_ids = encode_ids(queries, "query", source or "qrels")
         doc_ids = as_ids(documents, "document", source or "qrels")
         values = as_grades(grades, source or "qrels").astype(np.float64)
-        intent_codes, intent_names = encode_first_seen(as_ids(intents, "intent", source or "qrels"))
+        intent_codes, intent_names = encode_ids(intents, "intent", source or "qrels")
         check_lengths(queries=codes, intents=intent_codes, documents=doc_ids, grades=values)
         # the place of an intent among the intents of its own query, by first appearance
         pair = codes.astype(np.int64) * max(1, len(intent_names)) + intent_codes
+        refuse_repeated(
+            pair,
+            doc_ids,
+            source or "qrels",
+            lambda row, document: (
+                f"document {document!r} is judged twice for an intent of {query_ids[codes[row]]!r}"
+            ),
+        )
         distinct, first_row, back = np.unique(pair, return_index=True, return_inverse=True)
         owner = distinct // max(1, len(intent_names))
         by_query = np.lexsort((first_row, owner))
@@ -74,20 +82,6 @@ class DiversityQrels(JudgedQueries):
         order = values_of(pc.sort_indices(table, sort_keys=keys))
         codes, places, values, doc_ids = codes[order], places[order], values[order], take(doc_ids, order)
         fresh = first_of_pairs(codes, doc_ids)
-        twice = np.flatnonzero(~fresh & (places == np.roll(places, 1)))
-        if len(twice):
-            rows = twice[np.argsort(order[twice])][: PROBLEMS_SHOWN + 1]
-            problems = [
-                Problem(
-                    int(order[row]) + 1,
-                    f"document {doc_ids[row].as_py()!r} is judged twice for intent "
-                    f"{intent_names[intent_codes[order[row]]]!r} of query {query_ids[codes[row]]!r}",
-                )
-                for row in rows.tolist()
-            ]
-            error = DataError.listing(source or "qrels", problems)
-            error.firsts = tuple(order[rows - 1][:PROBLEMS_SHOWN].tolist())
-            raise error
         heads = np.flatnonzero(fresh)
         width = int(place.max(initial=-1)) + 1
         sparse = Sparse(np.append(heads, len(codes)).astype(np.int64), places, values, max(1, width))

@@ -170,13 +170,10 @@ class Evidence(Protocol):
     def fingerprint(self) -> str: ...
 
 
-_MEMBERS = ("name", "gather", "gather_queries", "fingerprint")
-
-
 def is_evidence(given: object) -> TypeGuard[Evidence]:
     """Whether an object has what ``Evidence`` has, without reading any of it.
 
     ``isinstance`` with a protocol reads every property before Python 3.12, and a fingerprint hashes all data.
     """
-    absent = object()
-    return all(inspect.getattr_static(given, member, absent) is not absent for member in _MEMBERS)
+    members = ("name", "gather", "gather_queries", "fingerprint")
+    return all(inspect.getattr_static(given, member, None) is not None for member in members)

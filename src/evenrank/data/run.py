@@ -96,11 +96,9 @@ class Run:
         check_lengths(queries=codes, documents=doc_ids, scores=values)
         if not len(doc_ids):
             raise DataError(f"{source or name}: no ranked documents")
-        problems = [
-            Problem(int(row) + 1, f"score {values[row]} is not finite")
-            for row in np.flatnonzero(~np.isfinite(values))[: PROBLEMS_SHOWN + 1]
-        ]
-        if problems:
+        bad = np.flatnonzero(~np.isfinite(values))[: PROBLEMS_SHOWN + 1].tolist()
+        if bad:
+            problems = [Problem(row + 1, f"score {values[row]} is not finite") for row in bad]
             raise DataError.listing(source or name, problems)
         hashes = hash_strings(doc_ids)
         refuse_repeated(
@@ -146,22 +144,6 @@ class Run:
         )
         return f"<Run {self.name!r}: {size}, depth {self.depth:,}>"
 
-    def _repr_html_(self) -> str:
-        """How much it holds, and the beginning of the first lists."""
-        from evenrank.tables import Column, Table
-
-        first = Column("first documents", right=False)
-        rows = ((q, len(ranked := self.documents(q)), ", ".join(ranked[:3])) for q in self.query_ids[:5])
-        left = len(self) - 5
-        notes = [f"and {counted(left, 'more query', 'more queries')}"] if left > 0 else []
-        return Table.of(
-            ["query", "documents", first],
-            rows,
-            title=repr(self)[1:-1],
-            notes=notes,
-            meaning="The beginning of the first ranked lists.",
-        ).to_html()
-
     def __eq__(self, other: object) -> bool:
         """Same lists and scores for the same queries, whatever the name and the order of queries."""
         if not isinstance(other, Run):
@@ -183,15 +165,11 @@ class Run:
 
     def documents(self, query: str) -> list[str]:
         """The ranked list of one query."""
-        begin, end = self._span(query)
-        ids: list[str] = self.doc_ids.slice(begin, end - begin).to_pylist()
-        return ids
-
-    def _span(self, query: str) -> tuple[int, int]:
         position = self.query_positions.get(query)
         if position is None:
             raise KeyError(f"query {query!r} is not in run {self.name!r}")
-        return int(self.offsets[position]), int(self.offsets[position + 1])
+        ids: list[str] = self.doc_ids.slice(self.offsets[position], self.lengths[position]).to_pylist()
+        return ids
 
     def select(self, queries: Sequence[str]) -> Run:
         """Only these queries, in this order; those that the run lacks are left out."""
@@ -233,29 +211,16 @@ class Run:
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """``{query: {document: score}}`` in rank order."""
-        return {
-            query: dict(
-                zip(
-                    self.documents(query),
-                    self.scores[self.offsets[i] : self.offsets[i + 1]].tolist(),
-                    strict=True,
-                )
-            )
-            for i, query in enumerate(self.query_ids)
-        }
+        ids, scores = self.doc_ids.to_pylist(), self.scores.tolist()
+        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
+        return {query: dict(zip(ids[a:b], scores[a:b], strict=True)) for query, a, b in spans}
 
     def to_arrow(self) -> pa.Table:
         """Columns ``query``, ``document``, ``rank``, ``score``."""
         ranks = np.arange(len(self.doc_ids)) - np.repeat(self.offsets[:-1], self.lengths) + 1
         queries = take(as_strings(self.query_ids), np.repeat(np.arange(len(self)), self.lengths))
-        return pa.table(
-            {
-                "query": queries,
-                "document": self.doc_ids,
-                "rank": integers(ranks),
-                "score": pa.array(self.scores),
-            }
-        )
+        columns = (queries, self.doc_ids, integers(ranks), pa.array(self.scores))
+        return pa.table(dict(zip(("query", "document", "rank", "score"), columns, strict=True)))
 
     def to_polars(self) -> polars.DataFrame:
         return to_polars(self.to_arrow(), "Run.to_polars()")

@@ -52,9 +52,10 @@ class DocumentTable(PairRows):
             )
         arrays = {key: owned(np.asarray(values), values) for key, values in columns.items()}
         for key, values in arrays.items():
-            if values.ndim == 0 or len(values) != len(doc_ids):
-                size = "is a single value" if values.ndim == 0 else f"has {len(values)} rows"
-                raise DataError(f"{name}: column {key!r} {size}, there are {len(doc_ids)} documents")
+            if values.shape[:1] != (len(doc_ids),):
+                raise DataError(
+                    f"{name}: column {key!r} of shape {values.shape} does not fit {len(doc_ids)} documents"
+                )
         refuse_repeated(codes, doc_ids, name, lambda _, document: f"document {document!r} is listed twice")
         return cls(name, doc_ids, arrays, query_ids, codes)
 

@@ -27,8 +27,7 @@ from evenrank.evaluation.notes import (
 from evenrank.evaluation.provenance import provenance
 from evenrank.evaluation.rankings import mean_over_rankings
 from evenrank.evaluation.spelling import spelling_notes
-from evenrank.evidence.align import Sources, align
-from evenrank.evidence.aligned_lists import AlignedLists
+from evenrank.evidence.align import AlignedLists, Sources, align
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.ids import places_among, without
 from evenrank.inputs import Inputs

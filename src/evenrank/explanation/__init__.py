@@ -11,8 +11,7 @@ from evenrank.arrays import Int64s
 from evenrank.data.run import Run
 from evenrank.errors import DataError, InputTypeError, MissingEvidenceError, ParameterError, few, for_reader
 from evenrank.evaluation.engine import PreparedEvidence, evaluate_prepared
-from evenrank.evidence.align import Sources, split_needs
-from evenrank.evidence.aligned_lists import AlignedLists
+from evenrank.evidence.align import AlignedLists, Sources, split_needs
 from evenrank.evidence.ranked_evidence import Ranked, RankedEvidence
 from evenrank.explanation.best import BETTER, best_order, ideal_list
 from evenrank.explanation.documents import known_documents
