@@ -69,17 +69,15 @@ class Polarity(PairRows):
         names = tuple(str(place + 1) for place in range(table.shape[1])) if axes is None else tuple(axes)
         if len(names) != table.shape[1]:
             raise ParameterError(f"{name}: {len(names)} names for {table.shape[1]} axes")
-        problems = [
-            Problem(int(row) + 1, f"document {doc_ids[row].as_py()!r}: the score is not finite")
-            for row in np.flatnonzero(~np.isfinite(table).all(axis=1))[: PROBLEMS_SHOWN + 1].tolist()
-        ]
-        problems += [
-            Problem(row + 1, f"document {doc_ids[row].as_py()!r} is listed twice")
-            for _, row in repeated_pairs(codes, doc_ids)
-        ]
-        if problems:
-            raise DataError.listing(name, sorted(problems, key=lambda problem: problem.line))
-        return cls(doc_ids, query_ids, codes.astype(np.int64), table, names, oriented, without_axis, source)
+        wrong = np.flatnonzero(~np.isfinite(table).all(axis=1))[: PROBLEMS_SHOWN + 1].tolist()
+        found = [(row, ": the score is not finite") for row in wrong]
+        found += [(row, " is listed twice") for _, row in repeated_pairs(codes, doc_ids)]
+        if found:
+            problems = [
+                Problem(row + 1, f"document {doc_ids[row].as_py()!r}{what}") for row, what in sorted(found)
+            ]
+            raise DataError.listing(name, problems)
+        return cls(doc_ids, query_ids, codes, table, names, oriented, without_axis, source)
 
     @classmethod
     def from_labels(

@@ -83,7 +83,8 @@ def align(
     lacks has an empty list; what is unknown is marked, not filled."""
     blocks = split_needs(needs)
     aligner = _Aligner(tuple(queries), sources, depth)
-    sources = aligner.settle_targets(set().union(*blocks.values()) if blocks else set())
+    names = set[str]().union(*blocks.values())
+    sources = aligner.settle_targets(names)
     members = run.runs if isinstance(run, RunSet) else (run,)
     ranked = aligner.lists(members[:1], blocks.get("ranked", set()), stacked=False)
     against = rankings = None
@@ -102,16 +103,14 @@ def align(
         reference["pool"] = aligner.documents(aligner.pool(members), blocks["pool"])
     aligner.encode_documents()
     facts: dict[str, Array] = {}
-    for name in set().union(*blocks.values()) if blocks else set():
-        source_of_facts = sources.evidence.get(name)
-        if source_of_facts is not None:
-            for column, values in source_of_facts.gather_queries(queries).items():
-                values.flags.writeable = False  # measures share them
-                facts[f"{name}.{column}" if column else name] = values
+    for name in sorted(names & set(sources.evidence)):
+        for column, values in sources.evidence[name].gather_queries(queries).items():
+            values.flags.writeable = False  # measures share them
+            facts[f"{name}.{column}" if column else name] = values
     labels = {
-        f"{name}.{key}": tuple(names)
+        f"{name}.{key}": tuple(listed)
         for name, source in sources.evidence.items()
-        for key, names in getattr(source, "labels", {}).items()
+        for key, listed in getattr(source, "labels", {}).items()
     }
     return RankedEvidence(len(queries), ranked, reference, facts, against, rankings, labels)
 
@@ -180,11 +179,10 @@ class _Aligner:
         width = max((self._width(run) for run in runs), default=0)
         for run in runs:
             spots = self._spots(run)
-            lengths = (
-                np.where(spots >= 0, run.lengths[spots], 0) if len(run) else np.zeros(len(spots), np.int64)
-            )
-            lengths = np.minimum(lengths, width)
-            starts = run.offsets[:-1][spots] if len(run) else np.zeros(len(spots), np.int64)
+            lengths = starts = np.zeros(len(spots), np.int64)
+            if len(run):
+                lengths = np.minimum(np.where(spots >= 0, run.lengths[spots], 0), width)
+                starts = run.offsets[:-1][spots]
             rows = None if self._is_whole(run, lengths) else ragged(starts, lengths)
             ends = np.cumsum(lengths)
             places = np.arange(width)
@@ -194,34 +192,25 @@ class _Aligner:
             codes.append(np.repeat(np.arange(len(spots)), lengths))
             scores.append(run.scores if rows is None else run.scores[rows])
             begin += len(ids[-1])
-        pairs = Pairs(
-            self.queries,
-            np.concatenate(codes) if len(codes) > 1 else codes[0],
-            StringRows.joined(ids),
-        )
+        pairs = Pairs(self.queries, np.concatenate(codes), StringRows.joined(ids))
         rows_of_all = np.stack(matrices, axis=1) if stacked else matrices[0]
         gathered = self._gather(pairs, evidence, {})
         if "scores" in evidence:
-            own = np.concatenate(scores)
-            gathered["scores"] = Gathered({"": own}, np.ones(len(own), dtype=bool))
+            gathered["scores"] = Gathered.complete(np.concatenate(scores))
         return Ranked(rows_of_all, gathered)
 
     def documents(self, documents: DocumentSets, evidence: set[str]) -> Reference:
-        ready = documents.gathered
-        gathered = dict(ready)
-        missing = evidence - set(ready)
-        if missing:
-            gathered = self._gather(documents.pairs(self.queries), missing, ready)
+        gathered = documents.gathered
+        if missing := evidence - set(gathered):
+            gathered = self._gather(documents.pairs(self.queries), missing, gathered)
         return Reference(documents.offsets, gathered, documents.shared)
 
     def background(self) -> DocumentSets:
         background = self.sources.background
+        if background is None:
+            return DocumentSets(StringRows(as_strings([])), np.zeros(2, np.int64), True)
         if not isinstance(background, Run):
-            return (
-                background
-                if background is not None
-                else DocumentSets(StringRows(as_strings([])), np.zeros(2, np.int64), True)
-            )
+            return background
         spots = self._spots(background)
         lengths = np.where(spots >= 0, background.lengths[spots], 0)
         if self._is_whole(background, lengths):
@@ -257,8 +246,7 @@ class _Aligner:
         codes = values_of(together.dictionary_encode().indices).astype(np.int64)
         begin = 0
         for gathered, ids in self._to_encode:
-            known = np.ones(len(ids), dtype=bool)
-            gathered["documents"] = Gathered({"": codes[begin : begin + len(ids)]}, known)
+            gathered["documents"] = Gathered.complete(codes[begin : begin + len(ids)])
             begin += len(ids)
 
     def _gather(self, pairs: Pairs, evidence: set[str], ready: Mapping[str, Gathered]) -> dict[str, Gathered]:

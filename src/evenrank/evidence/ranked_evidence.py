@@ -38,8 +38,20 @@ def _column(gathered: Mapping[str, Gathered], name: str) -> Column:
     return gathered[evidence].columns[column]
 
 
+class _Remembering:
+    """What several measures need is computed by the first; its name says all that it depends on."""
+
+    _cache: dict[str, Any]
+
+    def remembered(self, name: str, compute: Callable[[], T]) -> T:
+        if name not in self._cache:
+            self._cache[name] = compute()
+        found: T = self._cache[name]
+        return found
+
+
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(_Remembering):
     """Ranked lists as a matrix: one row a query, one column a rank, padded at the end.
 
     ``ranked["relevance"]`` is the column of that evidence at every rank, 0 in the padding;
@@ -70,42 +82,29 @@ class Ranked:
         return name.partition(".")[0] in self.gathered
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self._cache:
-            column = _take(_column(self.gathered, name), self.rows)
+        def column() -> Array:
+            found = _take(_column(self.gathered, name), self.rows)
             # 0 is the code of a document; the padding has none
-            column = np.where(self.mask, column, -1) if name == "documents" else column
-            column.flags.writeable = False  # measures share it
-            self._cache[name] = column
-        found: Array = self._cache[name]
-        return found
+            return np.where(self.mask, found, -1) if name == "documents" else found
+
+        return self.shared(name, column)
 
     def shared(self, name: str, compute: Callable[[], Array]) -> Array:
-        """An array that several measures need, computed by the first; its name says all it depends on."""
+        """An array that several measures need, which nobody may write to."""
         array = self.remembered(name, compute)
         array.flags.writeable = False
         return array
 
-    def remembered(self, name: str, compute: Callable[[], T]) -> T:
-        """The same for anything else."""
-        if name not in self._cache:
-            self._cache[name] = compute()
-        found: T = self._cache[name]
-        return found
-
     def known(self, evidence: str) -> Bools:
         """True at ranks whose document has this evidence."""
-        known: Bools = self.shared(
-            f"{evidence} known", lambda: _take(self.gathered[evidence].known, self.rows)
-        )
-        return known
+        return self.shared(f"{evidence} known", lambda: _take(self.gathered[evidence].known, self.rows))
 
     def labels(self, name: str) -> npt.NDArray[np.int16] | None:
         """The one place of the document at each rank, where all that are known have one; -1 for none."""
         column = _column(self.gathered, name)
         if not isinstance(column, Labels):
             return None
-        labels: npt.NDArray[np.int16] = self.shared(f"{name} labels", lambda: column.at(self.rows))
-        return labels
+        return self.shared(f"{name} labels", lambda: column.at(self.rows))
 
     def cut(self, depth: int | None) -> Ranked:
         """The first ``depth`` ranks: the same view for all who ask."""
@@ -130,7 +129,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class Reference(_Remembering):
     """Documents beyond the list, by query (ragged), or one set for all queries (``shared``)."""
 
     offsets: Int64s  # (Q + 1,), or (2,) when shared
@@ -138,13 +137,6 @@ class Reference:
     shared: bool = False
     queries: Int64s | None = None  # which segments, after a selection
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def remembered(self, name: str, compute: Callable[[], T]) -> T:
-        """What several measures, or one twice, need; its name says all it depends on."""
-        if name not in self._cache:
-            self._cache[name] = compute()
-        found: T = self._cache[name]
-        return found
 
     @property
     def starts(self) -> Int64s:
@@ -167,9 +159,7 @@ class Reference:
         """(Q, D): the document at a place of a query's set, -1 in the padding."""
         counts = self.counts
         width = int(counts.max(initial=0))
-        if depth is not None:
-            width = min(width, depth)
-        places = np.arange(width)
+        places = np.arange(width if depth is None else min(width, depth))
         return np.where(places < counts[:, None], self.starts[:, None] + places, -1)
 
     def padded(self, name: str, depth: int | None = None) -> Array:
@@ -180,8 +170,7 @@ class Reference:
         return self.rows(depth) >= 0
 
     def known(self, evidence: str, depth: int | None = None) -> Bools:
-        known: Bools = _take(self.gathered[evidence].known, self.rows(depth))
-        return known
+        return _take(self.gathered[evidence].known, self.rows(depth))
 
 
 @dataclass(frozen=True, eq=False)
