@@ -68,7 +68,8 @@ class DiversityQrels(JudgedQueries):
             doc_ids,
             source or "qrels",
             lambda row, document: (
-                f"document {document!r} is judged twice for an intent of {query_ids[codes[row]]!r}"
+                f"document {document!r} is judged twice for intent {intent_names[intent_codes[row]]!r} "
+                f"of query {query_ids[codes[row]]!r}"
             ),
         )
         distinct, first_row, back = np.unique(pair, return_index=True, return_inverse=True)
