@@ -24,9 +24,9 @@ from evenrank.evidence.models import (
     ROUTER,
     WORDLLAMA,
     folder_identity,
-    load_from,
     model_path,
     module_kinds,
+    sentence_model,
     sets_lengths,
     similarity_of,
 )
@@ -101,9 +101,7 @@ def _sentence_model(name: str, batch: int) -> Encoder:
 
     @cache
     def model() -> Any:
-        from sentence_transformers import SentenceTransformer
-
-        return load_from(path, SentenceTransformer, f"encoder {name!r}")  # on a GPU if there is one
+        return sentence_model(path, f"encoder {name!r}")
 
     def encoding(method: str) -> Encode:
         return lambda texts: getattr(model(), method)(

@@ -69,6 +69,13 @@ def load_from(path: str | os.PathLike[str], load: Callable[..., Any], name: str 
         raise DataError(f"{name or path}: the model cannot be loaded: {why}") from error
 
 
+def sentence_model(path: str | os.PathLike[str], name: str = "") -> Any:
+    """The sentence-transformers model of a folder, or of a name of the hub; on a GPU if there is one."""
+    from sentence_transformers import SentenceTransformer
+
+    return load_from(path, SentenceTransformer, name)
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without the bar and the report that transformers prints; who had them has them again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from evenrank.arrays import Floats
 from evenrank.errors import DataError
-from evenrank.evidence.models import MINILM, folder_identity, load_from, model_path
+from evenrank.evidence.models import MINILM, folder_identity, load_from, model_path, sentence_model
 from evenrank.systems.model_folders import architectures, weights_of
 
 COLBERT = "ColBERT"
@@ -52,14 +53,10 @@ def token_encoder(folder: Path, name: str, *, batch: int) -> TokenEncoder:
 
 def _any_encoder(folder: Path, batch: int) -> Callable[[list[str], bool], list[Floats]]:
     """The last layer for every token that is no padding, queries and documents alike."""
-    loaded: list[Any] = []
+    model = cache(partial(sentence_model, folder))
 
     def run(texts: list[str], query: bool) -> list[Floats]:
-        if not loaded:
-            from sentence_transformers import SentenceTransformer
-
-            loaded.append(load_from(folder, SentenceTransformer))
-        found = loaded[0].encode(
+        found = model().encode(
             texts, batch_size=batch, output_value="token_embeddings", convert_to_numpy=False,
             show_progress_bar=False,
         )  # fmt: skip
@@ -71,8 +68,8 @@ def _any_encoder(folder: Path, batch: int) -> Callable[[list[str], bool], list[F
 def _colbert(folder: Path, batch: int) -> Callable[[list[str], bool], list[Floats]]:
     """A BERT with a projection (``linear.weight``); queries are filled up with [MASK], and the punctuation of
     documents is left out."""
-    loaded: list[Any] = []
 
+    @cache
     def load() -> tuple[Any, Any, Any, set[int]]:
         from transformers import AutoTokenizer, BertModel
 
@@ -85,9 +82,7 @@ def _colbert(folder: Path, batch: int) -> Callable[[list[str], bool], list[Float
     def run(texts: list[str], query: bool) -> list[Floats]:
         import torch
 
-        if not loaded:
-            loaded.append(load())
-        tokens, model, weight, skipped = loaded[0]
+        tokens, model, weight, skipped = load()
         mark = tokens.convert_tokens_to_ids(QUERY_MARK if query else DOCUMENT_MARK)
         found: list[Floats] = []
         for begin in range(0, len(texts), batch):
