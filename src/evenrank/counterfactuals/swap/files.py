@@ -10,7 +10,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -41,7 +41,7 @@ from evenrank.io.collections import (
 )
 from evenrank.io.content_hash import PIECE
 from evenrank.io.documents import open_documents, read_stretch
-from evenrank.io.executor import ProcessExecutor, SerialExecutor, workers_of
+from evenrank.io.executor import Executor, ProcessExecutor, SerialExecutor, workers_of
 from evenrank.io.lines import line_blocks
 from evenrank.io.part_folder import PartFolder, part_path
 from evenrank.io.reading import SCHEMA, Reading
@@ -142,6 +142,8 @@ def swap_file(
     same file as a result. ``format`` and ``columns`` are those of ``read_documents``; all others, such as
     ``kinds`` and ``tagger``, are those of ``make_swapper``.
     """
+    import evenrank
+
     begin = time.monotonic()
     target, kind = target_of(output), guess_format(Path(output))
     if kind not in OUTPUTS or Path(output).suffix in (".gz", ".zst"):
@@ -172,16 +174,22 @@ def swap_file(
     folder = PartFolder(target, settings, resume=resume and collection is not None)
     work = SwapWork(swapper, kind, name, lines, None if columns is None else dict(columns), size, folder.key)
     summary = SwapSummary(tagger, swapper.pairing.exceptions())
-    with folder.until_done(keep_sound=collection is not None and collection.many):
+    with folder.until_done(keep_sound=collection is not None and collection.many), ExitStack() as held:
         if collection is None:
             done = _swapped_stream(work, documents, folder, progress)
         else:
-            done = _swapped_files(work, collection, folder, workers, on, partition_bytes or size, progress)
+            total = sum(file.size for file in collection.files)
+            processes = min(workers, 1 + total // (size * _WORTH[swapper.tagger]))
+            executor: Executor = SerialExecutor() if processes == 1 else ProcessExecutor(processes)
+            if on is not None:
+                executor = held.enter_context(evenrank.open_executor(on, processes))
+            parts = planned(collection, work, folder, "arrow", partition_bytes or size)
+            done = map_documents(executor, work, parts, progress)
         with closing(done), growing_file(folder.growing) as file:
-            parts = _joined(done, file, summary, in_lines=kind != "parquet")
+            found = _joined(done, file, summary, in_lines=kind != "parquet")
         if not summary.documents:
             raise DataError(f"{name}: no documents")
-        about = {} if collection is None else provenance_of(collection, parts)
+        about = {} if collection is None else provenance_of(collection, found)
         summary.source = {"name": name, **about}
         move_into_place(folder.growing, target)
     summary.seconds = time.monotonic() - begin
@@ -205,25 +213,6 @@ def _swapped_stream(
     with growing_file(path) as file:
         record = write_stream(work, documents, file, 1, progress)
     yield FinishedPart(path, record, found=False)
-
-
-def _swapped_files(
-    work: SwapWork,
-    collection: Collection,
-    folder: PartFolder,
-    workers: int,
-    on: object,
-    partition_bytes: int,
-    progress: Progress | None,
-) -> Generator[FinishedPart]:
-    import evenrank
-
-    total = sum(file.size for file in collection.files)
-    processes = min(workers, 1 + total // (work.block_bytes * _WORTH[work.swapper.tagger]))
-    here = SerialExecutor() if processes == 1 else ProcessExecutor(processes)
-    parts = planned(collection, work, folder, "arrow", partition_bytes)
-    with nullcontext(here) if on is None else evenrank.open_executor(on, processes) as executor:
-        yield from map_documents(executor, work, parts, progress)
 
 
 def _joined(
