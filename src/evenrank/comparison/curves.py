@@ -42,22 +42,21 @@ def evaluate_with_curves(
     at_steps = _curve_measures(wanted, cutoffs)
     further = [measure for measure in at_steps if measure not in wanted]
     known = PreparedEvidence.of(inputs, [*wanted, *further])
+    scores = evaluate_prepared(known, wanted)
+    single = {name: run for name, run in inputs.runs.items() if isinstance(run, Run)}
+    if not at_steps or not single:
+        return ScoresAndCurves(scores, scores, known)
     try:
-        scores, more = evaluate_prepared(known, wanted, further)
+        more = evaluate_prepared(replace(known, inputs=inputs.with_runs(single)), further)
     except EvenrankError:
-        if cutoffs is not None or not further:
+        if cutoffs is not None:
             raise
-        # a measure that cannot be looked at from above has no curve
-        scores, _ = evaluate_prepared(known, wanted)
-        return ScoresAndCurves(scores, scores, known)
-    if not at_steps:
-        return ScoresAndCurves(scores, scores, known)
+        return ScoresAndCurves(scores, scores, known)  # a measure without values further up has no curve
     place = {measure: spot for spot, measure in enumerate(at_steps)}
-    drawn = [block for block in (*scores.blocks, *more.blocks) if block.measure in place]
-    drawn = [block for block in drawn if isinstance(inputs.runs[block.run], Run)]
+    drawn = [b for b in (*scores.blocks, *more.blocks) if b.measure in place and b.run in single]
     runs = {run: spot for spot, run in enumerate(inputs.runs)}
     drawn.sort(key=lambda block: (runs[block.run], place[block.measure]))
-    return ScoresAndCurves(scores, replace(more, blocks=tuple(drawn)), known)
+    return ScoresAndCurves(scores, replace(more, blocks=tuple(drawn), notes_by_run={}), known)
 
 
 def curves_of(scores: Scores, inputs: Inputs | None, cutoffs: Sequence[int] | None = None) -> Scores:

@@ -39,4 +39,4 @@ def evaluate(
     """
     inputs = Inputs.of(run, **known)
     wanted = with_options(parse_measures(measures, check=cutoffs is None), cutoffs, missing)
-    return evaluate_prepared(PreparedEvidence.of(inputs, wanted, keep=False), wanted)[0]
+    return evaluate_prepared(PreparedEvidence.of(inputs, wanted, keep=False), wanted)

@@ -90,27 +90,18 @@ class PreparedEvidence:
         return self.lists.of(run, queries, measure.needs, depth)
 
 
-def evaluate_prepared(
-    known: PreparedEvidence, wanted: Sequence[Measure], further: Sequence[Measure] = ()
-) -> tuple[Scores, Scores]:
-    """The scores of the measures that are wanted, and of ``further`` ones on the same lists, about which no
-    note is made. A run that is a set of rankings has no further scores."""
+def evaluate_prepared(known: PreparedEvidence, wanted: Sequence[Measure]) -> Scores:
     inputs, sources = known.inputs, known.sources
     settled = [known.settled[measure] for measure in wanted]
-    others = [known.settled[measure] for measure in further]
-    for measure in (*settled, *others):
+    for measure in settled:
         check_needs(measure, sources)
     common = common_notes(inputs, sources, wanted, settled, known.note)
     blocks: list[ScoresBlock] = []
-    more: list[ScoresBlock] = []
     notes: dict[str, tuple[ScoresNote, ...]] = {}
     for name, ranking in inputs.runs.items():
-        silent = others if isinstance(ranking, Run) else []
-        found, said = _evaluate_run(name, ranking, settled, silent, known)
+        found, said = _evaluate_run(name, ranking, settled, known)
         for one, asked in zip(settled, wanted, strict=True):
             blocks.append(replace(found[one], run=name, measure=asked))
-        for one, asked in zip(silent, further, strict=False):
-            more.append(replace(found[one], run=name, measure=asked))
         if isinstance(ranking, Run):
             said += spelling_notes(ranking, sources, settled, deepest(settled))
         paired = []
@@ -121,21 +112,15 @@ def evaluate_prepared(
     facts = partial(provenance, dict(inputs.runs), sources, inputs.queries, became)
     judged = any(part.judged_by for measure in wanted for part in measure.parts())
     informed = frozenset(name for name, ranking in inputs.runs.items() if judged and ranking.reads_judgements)
-    scores = Scores(tuple(blocks), notes, facts, informed=informed)
-    return scores, replace(scores, blocks=tuple(more), notes_by_run={})
+    return Scores(tuple(blocks), notes, facts, informed=informed)
 
 
 def _evaluate_run(
-    name: str,
-    run: Run | RunSet,
-    wanted: Sequence[Measure],
-    further: Sequence[Measure],
-    known: PreparedEvidence,
+    name: str, run: Run | RunSet, wanted: Sequence[Measure], known: PreparedEvidence
 ) -> tuple[dict[Measure, ScoresBlock], list[ScoresNote]]:
-    """The values of all measures on one run, and what is to be said about its queries; of further measures
-    nothing is said."""
+    """The values of all measures on one run, and what is to be said about its queries."""
     sources, asked = known.sources, known.inputs.queries
-    measures = list(dict.fromkeys([*wanted, *further]))
+    measures = list(dict.fromkeys(wanted))
     judged = {kind: sources.judged_queries(kind) for m in measures for kind in sorted(m.judged_by)}
     queries = asked or run.query_ids
     unranked = [query for ids in judged.values() for query in without(ids, queries)]
@@ -152,7 +137,7 @@ def _evaluate_run(
     for group in filter(None, groups):
         members = run.runs if isinstance(run, RunSet) and group is one_by_one else (run,)
         some = {scope: own for scope, alike in scopes.items() if (own := [m for m in alike if m in group])}
-        parts, said = _evaluate_rankings(members, some, queries, known, frozenset(wanted))
+        parts, said = _evaluate_rankings(members, some, queries, known)
         which = f" (the first of {len(members):,} rankings)" if len(members) > 1 else ""
         notes |= dict.fromkeys(note._replace(text=note.text + which) for note in said)
         for measure in group:
@@ -161,8 +146,7 @@ def _evaluate_run(
                 found = [replace(block, weights=weights_at(weights, block.query_ids)) for block in found]
             several = isinstance(run, RunSet) and len(found) > 1
             blocks[measure] = mean_over_rankings(run, found) if several else found[0]  # type: ignore[arg-type]
-            if measure in wanted:
-                notes |= dict.fromkeys(share_notes(blocks[measure], len(members)))
+            notes |= dict.fromkeys(share_notes(blocks[measure], len(members)))
     return blocks, list(notes)
 
 
@@ -194,7 +178,6 @@ def _evaluate_rankings(
     scopes: Mapping[Scope, Sequence[Measure]],
     queries: tuple[str, ...],
     known: PreparedEvidence,
-    wanted: frozenset[Measure],
 ) -> tuple[dict[Measure, list[ScoresBlock]], list[ScoresNote]]:
     """The values of measures on each of the rankings, and what is to be said of the first: of a thousand
     draws each would say nearly the same."""
@@ -211,9 +194,9 @@ def _evaluate_rankings(
         anywhere = partial(_known_anywhere, member, queries, sources)
         said = [judged_note(aligned, anywhere)]
         if isinstance(member, Run):
-            said.insert(0, tie_note(member, deepest([measure for measure in group if measure in wanted])))
+            said.insert(0, tie_note(member, depth))
         for scope, alike in scopes.items():
-            computed, found = _compute(alike, aligned, member, scope, sources, anywhere, wanted)
+            computed, found = _compute(alike, aligned, member, scope, sources, anywhere)
             said += found
             for measure, block in computed.items():
                 parts[measure].append(block)
@@ -229,31 +212,24 @@ def _compute(
     scope: Scope,
     sources: Sources,
     anywhere: Callable[[str], bool],
-    wanted: frozenset[Measure],
 ) -> tuple[dict[Measure, ScoresBlock], list[ScoresNote]]:
-    """Measures for the same queries, and what those that are wanted say."""
+    """Measures for the same queries, and what they say."""
     aligned = aligned if scope.rows is None else aligned.select(scope.rows)
+    # memberships in which a document without a label is a value of its own
+    own = {name for name, one in sources.evidence.items() if isinstance(one, Membership) and one.own}
     said: list[ScoresNote] = []
     for measure in measures:
         for part in measure.parts():
             looked_at = aligned.cut(part.depth)
             check_missing(part, looked_at, scope.query_ids, run, anywhere)
-            if measure in wanted:
-                said += missing_notes(part, looked_at, anywhere, _own_values(sources))
+            said += missing_notes(part, looked_at, anywhere, own)
     blocks = {}
     for measure, found in run_kernels(measures, aligned).items():
         queries = (ALL_QUERIES,) if measure.over_queries else scope.query_ids
         blocks[measure] = scores_block(measure, queries, found)
-        if measure in wanted:
-            own = Note.merged(note for result in found for note in result.notes)
-            said += [ScoresNote("measure", str(note), repr(measure), note.text) for note in own]
+        noted = Note.merged(note for result in found for note in result.notes)
+        said += [ScoresNote("measure", str(note), repr(measure), note.text) for note in noted]
     return blocks, said
-
-
-def _own_values(sources: Sources) -> frozenset[str]:
-    """The memberships in which a document without a label is a value of its own."""
-    evidence = sources.evidence.items()
-    return frozenset(kind for kind, source in evidence if isinstance(source, Membership) and source.own)
 
 
 def deepest(measures: Sequence[Measure]) -> int | None:

@@ -96,7 +96,7 @@ def _explained(
 ) -> Explanation:
     own = inputs.one_run("explain")
     (wanted,), sources, note = inputs.settle([asked])
-    scores, _ = evaluate_prepared(PreparedEvidence(inputs, sources, {asked: wanted}, note, lists), [asked])
+    scores = evaluate_prepared(PreparedEvidence(inputs, sources, {asked: wanted}, note, lists), [asked])
     block, notes = scores.blocks[0], list(scores.notes_by_run[own.name])
     statuses = [block.reasons[code] for code in block.status[0].tolist()]
 
