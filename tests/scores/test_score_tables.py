@@ -137,7 +137,7 @@ def test_of_very_many_columns_people_see_the_largest_and_programs_all(tmp_path: 
     scores = made({"bm25": {"TermExposure@5": values}})
     lines = repr(scores).splitlines()
     assert [line.split()[0] for line in lines[1:21]] == [f"TermExposure@5[{word}]" for word in WORDS[:19:-1]]
-    assert "5 smaller ones and 15 that are 0" in lines[-1] + lines[-2]
+    assert "the 20 largest" in lines[-1] + lines[-2]
     table = scores.to_table()
     for text in (table.to_html(), table.to_markdown(), table.to_latex()):
         assert text.count("w39") == 1

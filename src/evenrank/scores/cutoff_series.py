@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from evenrank.measures import Delegated, Measure, WeightedSum
 from evenrank.measures.combined import CombinedMeasure
+from evenrank.measures.missing import without_missing
 from evenrank.scores import Scores
 from evenrank.scores.names import full_name
 
@@ -54,32 +55,25 @@ def without_cutoff(measure: Measure) -> tuple[str, int] | None:
     return None if measure.cutoff is None else (repr(replace(measure, cutoff=None)), measure.cutoff)
 
 
-def _without_missing(measure: Measure) -> tuple[str, str]:
-    """The measure without cut-off and ``missing``, and that rule; two blanks where it has no such rule."""
-    for parameter in measure.parameters():
-        given = getattr(measure, parameter.name)
-        if parameter.name == "missing" and given != parameter.default:
-            plain = replace(measure, cutoff=None, missing=parameter.default)  # type: ignore[call-arg]
-            return repr(plain), f"missing={given!r}"
-    return "", ""
-
-
 def points_of(scores: Scores) -> Iterator[Point]:
     """The values at all cut-offs, panel by panel, as the summary of the scores has them."""
-    rows = iter(scores.summary())  # block by block, column by column
+    series = {measure: found for measure in scores.measures if (found := without_cutoff(measure)) is not None}
     labels: dict[str, str] = {}  # a label of one cut-off is that of the line
-    for measure in scores.measures:
-        found = without_cutoff(measure)
-        if found is not None and (label := scores.labels.get(repr(measure))):
-            labels.setdefault(found[0], label.removesuffix(f"@{found[1]}"))
+    for measure, (panel, cutoff) in series.items():
+        if label := scores.labels.get(repr(measure)):
+            labels.setdefault(panel, label.removesuffix(f"@{cutoff}"))
+    rows = iter(scores.summary())  # block by block, column by column
     for block in scores.blocks:
-        found = without_cutoff(block.measure)
-        for column in block.columns:
-            row = next(rows)
-            if found is not None:
-                title, missing = _without_missing(block.measure)
-                title = labels.get(found[0]) or title or found[0]
-                yield Point(
-                    full_name(found[0], column), full_name(title, column), missing, row.run, found[1],
-                    row.value, row.low, row.high, row.defined, row.aggregation, row.direction,
-                )  # fmt: skip
+        for column, row in zip(block.columns, rows, strict=False):
+            if block.measure not in series:
+                continue
+            panel, cutoff = series[block.measure]
+            rule = getattr(block.measure, "missing", None)
+            plain = without_cutoff(without_missing(block.measure)) if rule else None
+            bare = panel if plain is None else plain[0]
+            missing = f"missing={rule!r}" if bare != panel else ""
+            title = full_name(labels.get(panel, bare), column)
+            yield Point(
+                full_name(panel, column), title, missing, row.run, cutoff, row.value, row.low, row.high,
+                row.defined, row.aggregation, row.direction,
+            )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evenrank.errors import counted, for_reader
 from evenrank.measures.base import EXTREMES
-from evenrank.scores.columns import largest_columns
+from evenrank.scores.columns import describe_columns, largest_columns
 from evenrank.scores.names import arrow
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def remarks(
         name = scores.names.of(row.measure, "" if row.measure in largest else row.column)
         said.setdefault(row.run, []).extend(ScoresNote("measure", what, name) for what in _row_notes(row))
     lines = [_worded(line, scores, "") for line in _lines(said)]
-    lines += [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
+    lines += describe_columns(scores)
     lines += informed_notes(scores) if bounds else []
     if notes:
         whole = limit is None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenrank.measures import Direction
-from evenrank.scores.columns import largest_columns, shown_rows
+from evenrank.scores.columns import describe_columns, largest_columns, shown_rows
 from evenrank.scores.names import full_name
 from evenrank.scores.notes import remarks
 from evenrank.scores.scores import VALUE_FIELDS
@@ -164,7 +164,7 @@ def query_table(scores: Scores) -> Table:
     largest = largest_columns(scores)
     for block in scores.blocks:
         measure, direction = repr(block.measure), block.measure.direction.value
-        for column in largest[measure].places if measure in largest else block.columns:
+        for column in largest.get(measure, block.columns):
             heads[measure, column] = scores.names.heading(measure, column, direction)
     found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for block in scores.blocks:
@@ -177,12 +177,11 @@ def query_table(scores: Scores) -> Table:
         (*[run] * several, query, *(values.get(head) for head in heads))
         for (run, query), values in found.items()
     )
-    said = [f"{scores.names.of(measure)}: {columns.describe()}" for measure, columns in largest.items()]
     return Table.of(
         [*["run"] * several, "query", *heads.values()],
         body,
         words=1 + several,
-        notes=said + scores.names.notes(),
+        notes=describe_columns(scores) + scores.names.notes(),
         meaning=QUERIES_MEANING,
     )
 

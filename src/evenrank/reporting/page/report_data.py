@@ -69,7 +69,7 @@ class ReportData:
         kept = [
             table
             for table in found
-            if repr(table.measure) not in largest or table.column in largest[repr(table.measure)].places
+            if repr(table.measure) not in largest or table.column in largest[repr(table.measure)]
         ]
         first = self._main(kept)
         return (first, *(table for table in kept if table is not first))
