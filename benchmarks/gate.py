@@ -20,7 +20,7 @@ from common import write_table
 
 from evenrank.arrays import Floats
 from evenrank.comparison.gate.rules import AT_LEAST
-from evenrank.stats.bounds import mean_bounds
+from evenrank.stats.difference import mean_bounds
 from evenrank.stats.intervals import resampled
 
 Draw = Callable[[np.random.Generator, int], Floats]

@@ -186,7 +186,7 @@ def _write_field(counts: str, lexicon: str | None, output: str, given: FieldOpti
 def _weight(path: str, lam: float) -> float:
     from evenrank.io import read_run
     from evenrank.rerankers.index_field import weight_of
-    from evenrank.rerankers.score_scale import DEPTH
+    from evenrank.rerankers.penalty import DEPTH
 
     run = read_run(path)
     found = weight_of(run, lam)

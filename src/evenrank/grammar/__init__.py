@@ -14,20 +14,19 @@ from evenrank.grammar.reading import make as make
 from evenrank.grammar.reading import operands as operands
 from evenrank.grammar.reading import parse as parse
 from evenrank.grammar.reading import split_list as split_list
-from evenrank.grammar.rules import REFUSED as REFUSED
-from evenrank.grammar.rules import ParameterRule as ParameterRule
-from evenrank.grammar.rules import choice, integer, number
-from evenrank.grammar.rules import flag as flag
-from evenrank.grammar.rules import grade as grade
-from evenrank.grammar.rules import text as text
 from evenrank.grammar.terms import ALIASES as ALIASES
 from evenrank.grammar.terms import LOADERS as LOADERS
+from evenrank.grammar.terms import REFUSED as REFUSED
 from evenrank.grammar.terms import REGISTRY as REGISTRY
+from evenrank.grammar.terms import ParameterRule as ParameterRule
 from evenrank.grammar.terms import Term as Term
 from evenrank.grammar.terms import alias as alias
-from evenrank.grammar.terms import declare, parameter, register, term_of, unregister
+from evenrank.grammar.terms import choice, declare, integer, number, parameter, register, term_of, unregister
 from evenrank.grammar.terms import find as find
+from evenrank.grammar.terms import flag as flag
+from evenrank.grammar.terms import grade as grade
 from evenrank.grammar.terms import lookup as lookup
+from evenrank.grammar.terms import text as text
 from evenrank.grammar.terms import unknown_name as unknown_name
 
 __all__ = [

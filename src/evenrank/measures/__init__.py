@@ -28,7 +28,7 @@ _HOMES = {
     "gini": "Gini",
     "group_attention": "ECE MA ABR EXP EXPU EXPRU",
     "group_fairness": "GF dGF GFR",
-    "group_share": "GroupShare",
+    "group_share": "GroupShare Skew MinSkew MaxSkew",
     "neutrality": "FaiRR NFaiRR SetFaiRR NSetFaiRR",
     "polarity": "OB Polarity",
     "prefixes": "KL nDRKL FeasibleDepth InfeasibleIndex InfeasibleCount NDKL",
@@ -37,7 +37,6 @@ _HOMES = {
     "rank_bias": "RaB ARaB",
     "rank_overlap": "RBO",
     "relevance": "nDCG P R RR AP RBP ERR iRBU",
-    "skew": "Skew MinSkew MaxSkew",
     "versions": "PairPreference VersionExposure",
 }
 LOADERS["measure"] = partial(load_home, __name__, __path__, _HOMES)

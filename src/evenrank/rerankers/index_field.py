@@ -21,7 +21,7 @@ from evenrank.errors import DataError, ParameterError, UnknownNameError, nearest
 from evenrank.io.atomic import atomic_write
 from evenrank.io.counts import counts_in_pieces
 from evenrank.measures.neutrality import neutrality
-from evenrank.rerankers.score_scale import DEPTH, deviations
+from evenrank.rerankers.penalty import DEPTH, deviations
 
 FORMS = ("opensearch", "elasticsearch", "rank_feature", "solr", "vespa", "postgresql")
 POSITIVE = 1e-30

@@ -23,8 +23,7 @@ from evenrank.errors import ParameterError, counted
 from evenrank.inputs import Inputs
 from evenrank.measures import Direction
 from evenrank.scores import Scores
-from evenrank.stats.bounds import mean_bounds
-from evenrank.stats.difference import difference_bounds
+from evenrank.stats.difference import difference_bounds, mean_bounds
 from evenrank.stats.intervals import mean_interval
 from evenrank.stats.paired import paired_differences
 from evenrank.stats.ties import TOLERANCE

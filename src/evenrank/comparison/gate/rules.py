@@ -11,7 +11,7 @@ from functools import cached_property
 from evenrank.errors import ParameterError
 from evenrank.measures import Direction, Measure
 from evenrank.measures.missing import with_missing, without_missing
-from evenrank.stats.bounds import RESAMPLES
+from evenrank.stats.difference import RESAMPLES
 from evenrank.stats.intervals import FEWEST
 
 PASS, FAIL = "pass", "fail"
