@@ -1,9 +1,9 @@
 """How much two systems differ on the same queries: intervals of a difference, and bounds for decisions.
 
-Of the bounds, no single bound of a mean holds what it promises for differences between rankings. The percentile bootstrap
-is too narrow for few queries, Student's t where a few queries gain or lose much, the studentised bootstrap
-where most queries do not change at all. So all three are computed, and the outermost one counts. What that
-gives is in ``benchmarks/gate.md``.
+No single bound of a mean holds what it promises for differences between rankings. The percentile bootstrap is
+too narrow for few queries, Student's t where a few queries gain or lose much, the studentised bootstrap where
+most queries do not change at all. So all three are computed, and the outermost one counts. What that gives is
+in ``benchmarks/gate.md``.
 """
 
 from __future__ import annotations
