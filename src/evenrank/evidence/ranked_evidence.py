@@ -99,13 +99,6 @@ class Ranked(_Remembering):
         """True at ranks whose document has this evidence."""
         return self.shared(f"{evidence} known", lambda: _take(self.gathered[evidence].known, self.rows))
 
-    def labels(self, name: str) -> npt.NDArray[np.int16] | None:
-        """The one place of the document at each rank, where all that are known have one; -1 for none."""
-        column = _column(self.gathered, name)
-        if not isinstance(column, Labels):
-            return None
-        return self.shared(f"{name} labels", lambda: column.at(self.rows))
-
     def cut(self, depth: int | None) -> Ranked:
         """The first ``depth`` ranks: the same view for all who ask."""
         if depth is None or depth >= self.depth:

@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from evenrank.stats.paired import finite_pairs
 from evenrank.stats.ties import TOLERANCE, slack, tied_ranks
 
 TOO_FEW = "fewer than two points"
+NORMAL = 1.9599639845400536  # the quantile of the normal distribution at 97.5%
 PERFECT = "the coefficient is 1 or -1"
 EXACT = "exact"
 RECURSION = 33  # points up to which Kendall's recursion is used
@@ -227,7 +227,7 @@ def _fisher(value: float, n: int, lost: int, variance: float) -> ConfidenceInter
         return ConfidenceInterval(math.nan, math.nan, PERFECT)
     if n <= lost:
         return ConfidenceInterval(math.nan, math.nan, f"an interval needs more than {lost} points")
-    half = NormalDist().inv_cdf(0.975) * math.sqrt(variance / (n - lost))
+    half = NORMAL * math.sqrt(variance / (n - lost))
     centre = math.atanh(value)
     return ConfidenceInterval(math.tanh(centre - half), math.tanh(centre + half))
 
