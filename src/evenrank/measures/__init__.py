@@ -18,26 +18,23 @@ from evenrank.measures.registry import parse_measure, parse_measures
 from evenrank.modules import load_folder, load_home
 
 _HOMES = {
-    "attention_fairness": "AWRF UnderExposure",
+    "attention_fairness": "AWRF UnderExposure Gini",
     "count_tests": "BinomialTest HypergeometricTest FA_IR_Test",
     "diversity": "alpha_nDCG ERR_IA NRBP I_rec D_nDCG Dsharp_nDCG",
     "duo": "DUO",
     "expected_exposure": "EE_L EE_D EE_R Amortised",
-    "exposure": "RBDF TED TExFAIR GroupExposure TermExposure",
+    "exposure": "RBDF TED TExFAIR GroupExposure TermExposure RaB ARaB",
     "fair": "FAIR",
-    "gini": "Gini",
     "group_attention": "ECE MA ABR EXP EXPU EXPRU",
     "group_fairness": "GF dGF GFR",
     "group_share": "GroupShare Skew MinSkew MaxSkew",
     "neutrality": "FaiRR NFaiRR SetFaiRR NSetFaiRR",
-    "polarity": "OB Polarity",
+    "indexical": "rND rKL rRD",
+    "polarity": "OB Polarity PairPreference VersionExposure",
     "prefixes": "KL nDRKL FeasibleDepth InfeasibleIndex InfeasibleCount NDKL",
-    "protected_order": "rND rKL rRD",
     "random_order": "RandomOrder",
-    "rank_bias": "RaB ARaB",
     "rank_overlap": "RBO",
     "relevance": "nDCG P R RR AP RBP ERR iRBU",
-    "versions": "PairPreference VersionExposure",
 }
 LOADERS["measure"] = partial(load_home, __name__, __path__, _HOMES)
 

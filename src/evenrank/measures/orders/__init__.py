@@ -1,8 +1,8 @@
 """What a list could have scored in another order: exact ranges of DUO's sum and of rND, rKL, rRD.
 
 ``spread.py`` has the discounted spread D of given orders. ``extremes.py`` finds the order that spreads most
-(proved), and with ``subsets.py`` and ``intervals.py`` the one that spreads least (exact for short lists, a
-programme with a fence for long ones). ``counts.py`` is for two groups, where only the number of protected
+(proved), and with ``smallest.py`` the one that spreads least (exact for short lists, a programme with a fence
+for long ones). ``counts.py`` is for two groups, where only the number of protected
 documents in each prefix matters.
 
 Lists are rows of a padded (Q, K) array with (Q,) lengths; orders are (Q, K) places in it, -1 in the padding.

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from evenrank.arrays import Bools, Floats, Int64s
-from evenrank.measures.orders.intervals import least_by_intervals, order_by_intervals
+from evenrank.measures.orders.smallest import LONGEST, least_by_intervals, less_by_subsets, order_by_intervals
 from evenrank.measures.orders.spread import centred, inside, spread, spread_weights
-from evenrank.measures.orders.subsets import LONGEST, less_by_subsets
 from evenrank.measures.sums import padded_sum
 
 CENTERS = ("prefix", "list")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from evenrank.data.membership import PREFIX
 from evenrank.errors import ParameterError, UnknownNameError
 from evenrank.measures import Direction, Measure, parse_measure
-from evenrank.measures.rank_bias import RankBiasMeasure
+from evenrank.measures.exposure import RankBiasMeasure
 from evenrank.scores import Scores
 from evenrank.scores.names import arrow, full_name
 from evenrank.scores.scores import SummaryRow
