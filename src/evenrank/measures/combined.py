@@ -22,7 +22,22 @@ class CombinedMeasure(Measure):
     """A measure that is computed from the values of others, query by query."""
 
     family: ClassVar[str] = "combined"
+    direction: ClassVar[Direction] = Direction.HIGHER
     takes_cutoff: ClassVar[bool] = False
+    what: ClassVar[str] = ""  # the combination, in errors
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        directions = {measure.direction for measure in self.measures}
+        if len(directions) > 1:
+            listed = ", ".join(f"{m!r} ({m.direction.value})" for m in self.measures)
+            turned = [m.turned() for m in self.measures if m.direction is Direction.LOWER]
+            # measures of which there is a form that points the other way are named in that form
+            ways = "" if None in turned else f"; write {', '.join(map(repr, turned))}, where higher is better"
+            raise ParameterError(
+                f"a {self.what} of measures that point different ways means nothing: {listed}{ways}"
+            )
+        object.__setattr__(self, "direction", directions.pop())
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -32,22 +47,6 @@ class CombinedMeasure(Measure):
     def rebuilt(self, measures: tuple[Measure, ...]) -> Self:
         """The same of other measures."""
         raise NotImplementedError(f"{type(self).__name__} cannot be rebuilt")
-
-    def point_alike(self, what: str) -> Direction:
-        directions = {measure.direction for measure in self.measures}
-        if len(directions) > 1:
-            listed = ", ".join(f"{m!r} ({m.direction.value})" for m in self.measures)
-            raise ParameterError(
-                f"a {what} of measures that point different ways means nothing: {listed}" + self._way_out()
-            )
-        return directions.pop()
-
-    def _way_out(self) -> str:
-        """Measures of which there is a form that points the other way are named in that form."""
-        turned = [m.turned() for m in self.measures if m.direction is Direction.LOWER]
-        if any(other is None for other in turned):
-            return ""
-        return f"; write {', '.join(map(repr, turned))}, where higher is better"
 
     def parts(self) -> Iterator[Measure]:
         for measure in self.measures:
@@ -73,17 +72,17 @@ class CombinedMeasure(Measure):
         depths = [measure.depth for measure in self.measures]
         return None if None in depths else max(depth for depth in depths if depth is not None)
 
-    def computed(self, evidence: RankedEvidence, what: str) -> tuple[list[Result], dict[str, Bools]]:
+    def computed(self, evidence: RankedEvidence) -> tuple[list[Result], dict[str, Bools]]:
         """The values of all parts, and where any of them is undefined."""
         results, undefined = [], {}
         for measure in self.measures:
             if measure.over_queries:
                 raise ParameterError(
-                    f"{measure!r} is one value for all queries and cannot be part of a {what} by query"
+                    f"{measure!r} is one value for all queries and cannot be part of a {self.what} by query"
                 )
             result = measure.evaluate(evidence)
             if result.values.ndim > 1:
-                raise ParameterError(f"{measure!r} has several columns and cannot be part of a {what}")
+                raise ParameterError(f"{measure!r} has several columns and cannot be part of a {self.what}")
             results.append(result)
             for reason, where in result.undefined.items():
                 undefined[f"{measure!r}: {reason}"] = where
@@ -107,19 +106,16 @@ class WeightedSum(CombinedMeasure):
     """
 
     name: ClassVar[str] = "WeightedSum"
+    what: ClassVar[str] = "sum"
 
     terms: tuple[tuple[float, Measure], ...] = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not self.terms:
             raise ParameterError("a sum needs at least one measure")
-        direction = self.point_alike("sum")
+        super().__post_init__()
         if any(not math.isfinite(weight) or weight <= 0 for weight, _ in self.terms):
             raise ParameterError(f"weights must be numbers > 0, got {[weight for weight, _ in self.terms]}")
-        object.__setattr__(self, "direction", direction)
-
-    direction: ClassVar[Direction] = Direction.HIGHER
 
     def __repr__(self) -> str:
         return " + ".join(f"{weight!r}*{measure!r}" for weight, measure in self.terms)
@@ -137,7 +133,7 @@ class WeightedSum(CombinedMeasure):
         return sum(w * low for w, (low, _) in ranges), sum(w * high for w, (_, high) in ranges)
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        results, undefined = self.computed(evidence, "sum")
+        results, undefined = self.computed(evidence)
         total = np.zeros(len(evidence))
         for (weight, _), result in zip(self.terms, results, strict=True):
             total = total + weight * result.values
@@ -166,21 +162,19 @@ class Product(CombinedMeasure):
     """
 
     name: ClassVar[str] = "Product"
-    direction: ClassVar[Direction] = Direction.HIGHER
+    what: ClassVar[str] = "product"
 
     factors: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if len(self.factors) < 2:
             raise ParameterError("a product needs at least two measures")
-        direction = self.point_alike("product")
-        if direction not in (Direction.HIGHER, Direction.LOWER):
+        super().__post_init__()
+        if self.direction not in (Direction.HIGHER, Direction.LOWER):
             raise ParameterError(f"a product of measures of which neither end is better: {self!r}")
         for measure in self.factors:
             if measure.range()[0] < 0:
                 raise ParameterError(f"{measure!r} can be below 0 and cannot be part of a product")
-        object.__setattr__(self, "direction", direction)
 
     def __repr__(self) -> str:
         return "*".join(map(repr, self.factors))
@@ -197,7 +191,7 @@ class Product(CombinedMeasure):
         return math.prod(lows), math.inf if math.inf in highs else math.prod(highs)
 
     def compute(self, evidence: RankedEvidence) -> Result:
-        results, undefined = self.computed(evidence, "product")
+        results, undefined = self.computed(evidence)
         values = np.stack([result.values for result in results])  # (F, Q)
         neither = np.asarray((values == 0).any(axis=0) & np.isinf(values).any(axis=0))
         with np.errstate(invalid="ignore"):

@@ -43,6 +43,12 @@ def neutrality(counts: Floats, target: Floats, tau: int, tokens: Floats | None =
     return np.where((total if tokens is None else tokens) <= tau, 1.0, 1 - distance / worst)
 
 
+def ranked_neutrality(evidence: RankedEvidence, tau: int) -> Floats:
+    """(Q, K): w at each rank."""
+    target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
+    return neutrality(evidence.ranked["words.counts"], target, tau, evidence.ranked["words.tokens"])
+
+
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class NeutralityMeasure(Measure):
     """A measure of the neutrality of documents."""
@@ -55,9 +61,7 @@ class NeutralityMeasure(Measure):
 
     def ranked_neutrality(self, evidence: RankedEvidence) -> Floats:
         """(Q, K): w at each rank, 0 in the padding."""
-        target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
-        ranked = evidence.ranked
-        return neutrality(ranked["words.counts"], target, self.tau, ranked["words.tokens"]) * ranked.mask
+        return ranked_neutrality(evidence, self.tau) * evidence.ranked.mask
 
     def background_neutrality(self, evidence: RankedEvidence) -> tuple[Floats, Floats]:
         """(Q, M): w of the background's documents in falling order, and (Q, 1) how many there are."""

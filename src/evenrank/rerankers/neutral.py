@@ -6,7 +6,7 @@ import numpy as np
 
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, integer, parameter
-from evenrank.measures.neutrality import neutrality
+from evenrank.measures.neutrality import ranked_neutrality
 from evenrank.rerankers.base import Reordered, Reranker
 
 _DECIMALS = 12  # equal neutralities differ in the last bit
@@ -35,9 +35,7 @@ class Neutral(Reranker):
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         mask = evidence.ranked.mask  # (Q, K)
-        target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
-        counts, tokens = (evidence.ranked[f"words.{column}"] for column in ("counts", "tokens"))
-        w = np.round(neutrality(counts, target, self.tau, tokens), _DECIMALS)
+        w = np.round(ranked_neutrality(evidence, self.tau), _DECIMALS)
         if self.missing == "behind":
             w = np.where(evidence.ranked.known("words"), w, -np.inf)
         width = mask.shape[1]

@@ -11,7 +11,7 @@ from evenrank.arrays import Bools, Floats, Int64s
 from evenrank.evidence.ranked_evidence import RankedEvidence
 from evenrank.grammar import choice, declare, flag, integer, number, parameter
 from evenrank.measures.base import NO_TARGET
-from evenrank.measures.neutrality import neutrality
+from evenrank.measures.neutrality import ranked_neutrality
 from evenrank.rerankers.base import Reordered, Reranker
 from evenrank.rerankers.grouped import GroupReranker, best_first
 
@@ -118,9 +118,7 @@ class Penalty(Reranker):
 
     def reorder(self, evidence: RankedEvidence, generator: np.random.Generator) -> Reordered:
         ranked = evidence.ranked
-        target = evidence.query["words.target"][:, None, :]  # (Q, 1, G)
-        w = neutrality(ranked["words.counts"], target, self.tau, ranked["words.tokens"])  # (Q, K)
-        w = np.where(ranked.known("words"), w, 1.0)
+        w = np.where(ranked.known("words"), ranked_neutrality(evidence, self.tau), 1.0)  # (Q, K)
         values = scaled(ranked["scores"], ranked.mask, self.scale) - self.lam * (1 - w)
         return Reordered(largest_first(values, ranked.mask, self.cutoff))
 
