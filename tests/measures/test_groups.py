@@ -214,7 +214,7 @@ def stars() -> Membership:
 def test_which_attribute_must_be_said(gender: Membership, colour: Membership) -> None:
     both = gender, colour
     for measure, groups, named in [
-        ("GF", both, ["attr='gender'", "colour"]),
+        ("GF", both, ["GF(attr='gender')", "colour"]),
         ("GF", (), ["groups="]),
         ("GF(attr='age')", (gender,), ["age"]),
         ("NDKL(attr='gender*age')", both, ["age", "gender", "colour"]),

@@ -56,9 +56,19 @@ def only_attribute(measure: str, sources: Mapping[str, Evidence]) -> str:
         )
     if len(names) > 1:
         raise ParameterError(
-            f"{measure}: there are several attributes, {', '.join(names)}: name one, as attr={names[0]!r}"
+            f"{measure}: there are several attributes, {', '.join(names)}: name one, as "
+            f"{_with_attribute(measure, names[0])}"
         )
     return names[0]
+
+
+def _with_attribute(term: str, attribute: str) -> str:
+    """``DetGreedy(attr='size', top=10)`` of ``DetGreedy(top=10)``, ``GF(attr='size')@10`` of ``GF@10``."""
+    head, bracket, rest = term.partition("(")
+    if bracket:
+        return f"{head}(attr={attribute!r}, {rest}"
+    name, mark, cutoff = term.partition("@")
+    return f"{name}(attr={attribute!r}){mark}{cutoff}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
