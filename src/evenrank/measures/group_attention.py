@@ -55,8 +55,8 @@ def smallest_over_largest(values: Floats, exists: Bools) -> Floats:
 
 
 def lacking(mass: Floats, exists: Bools) -> Bools:
-    """(Q,): where a value that the query has has nothing, or where it has no value."""
-    return np.asarray(((mass == 0) & exists).any(axis=1) | ~exists.any(axis=1))
+    """(Q,): where a value that the query has has nothing."""
+    return np.asarray(((mass == 0) & exists).any(axis=1))
 
 
 @declare
@@ -160,8 +160,8 @@ class ExposureRatio(GroupMeasure):
             grades = np.maximum(ranked["relevance"], 0).astype(float)[:, :, None]  # (Q, K, 1)
             exposed = exposed * grades if self.realised else exposed
             there = padded_sum(membership * grades)
-            nothing = np.asarray(((there == 0) & exists).any(axis=1))
-            found = {NOT_JUDGED: ~evidence.query["relevance.judged"], **found, NO_RELEVANCE: nothing}
+            nothing = {NO_RELEVANCE: lacking(there, exists)}
+            found = {NOT_JUDGED: ~evidence.query["relevance.judged"], **found, **nothing}
         return Result(smallest_over_largest(divide(padded_sum(exposed), there), exists), found)
 
 
