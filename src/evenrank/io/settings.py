@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from pydantic import ValidationError as Invalid
 
 from evenrank.errors import DataError, EvenrankError, nearest_hint, shortened
-from evenrank.grammar.terms import LARGEST
+from evenrank.grammar import LARGEST
 
 LONGEST_NAME = 255  # bytes, of a file or a folder on the usual file systems
 
