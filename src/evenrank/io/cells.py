@@ -237,7 +237,12 @@ def hold_words(cells: Iterable[str]) -> bool:
 def query_cells(values: Any, report: RowProblems) -> pa.DictionaryArray:
     """Ids of queries. Where cells hold what people asked, ids are made from the words, so that a query is the
     same in every file."""
-    ids = id_cells(values, "query", report).dictionary_encode()
+    values, known = one_array(values), RowProblems("")
+    if isinstance(values, pa.Array) and is_text(values.type) and not values.null_count:
+        ids = values.cast(pa.large_string()).dictionary_encode()
+        checked_ids(ids.dictionary, "query", known)  # few differ, and only those are looked at
+    if not isinstance(values, pa.Array) or not is_text(values.type) or values.null_count or known.found:
+        ids = id_cells(values, "query", report).dictionary_encode()
     words = ids.dictionary.to_pylist()
     if not hold_words(words):
         return ids

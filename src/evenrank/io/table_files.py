@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +27,6 @@ from evenrank.io.source import Content, Source
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _HEAD = 1 << 17  # bytes: no header line is longer
 _BLOCK = 1 << 22
-_QUOTE = re.compile(b'"')
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,8 @@ def _by_arrow(content: Content, name: str, format: str) -> NamedTable | None:
     rows = data.slice(len(head) + 1) if newline else data.slice(data.size)
     if not rows.size or b"\r" in head.removesuffix(b"\r"):
         return None
-    quotes = format == "csv" and _QUOTE.search(rows) is not None
+    blocks = (rows.slice(begin, min(_BLOCK, rows.size - begin)) for begin in range(0, rows.size, _BLOCK))
+    quotes = format == "csv" and any(b'"' in block.to_pybytes() for block in blocks)
     try:
         header = delimited_rows(head.decode(), _DELIMITERS[format], quotes=format == "csv").header
         if len(header) < 2:  # a blank line, which is no row, would be one of a single empty cell

@@ -152,9 +152,9 @@ def read_roles(table: NamedTable, roles: Sequence[Role], columns: Mapping[str, s
 
 
 def _checked(table: NamedTable, column: str, role: Role) -> Any:
-    cells, called = table.column(column), role.called or role.name
     if role.cells == "query":
         return query_column(table, column)
+    cells, called = table.column(column), role.called or role.name
     if role.cells == "number":
         return score_cells(cells, table.report, called, text=table.text)
     if role.cells == "grade":
