@@ -99,6 +99,7 @@ def test_groups_of_a_lexicon_of_ones_own() -> None:
     [
         ({"share": 0}, r"share.*\b0$"),
         ({"share": 1.5}, "share.*1.5"),
+        ({"share": "half"}, "share.*half"),
         ({"from_group": "old"}, "'gender-en'.*'old'.*female, male"),
     ],
 )

@@ -110,7 +110,7 @@ class Pairing:
         first. The seed draws one order of the pairs, and a share takes its beginning: the pairs of a smaller
         share are among those of a larger one.
         """
-        if not 0 < share <= 1:
+        if not isinstance(share, (int, float)) or not 0 < share <= 1:
             raise ParameterError(f"share must be above 0 and at most 1, got {share!r}")
         if share == 1:
             return self
