@@ -44,7 +44,7 @@ def measure_tables(comparison: Comparison) -> list[Table]:
             )
             for row in rows
         ]
-        verdict = Column("verdict", right=False)
+        verdict = Column("verdict", right=False, wraps=True)
         head: list[str | Column] = ["system", "value", "95% interval", "n", "difference", "p", verdict]
         left = left_out_notes(pairs) if len(comparison.baselines) == 1 else []
         tables.append(Table.of(head, cells, title=table.heading, meaning=describe_pairs(pairs), notes=left))

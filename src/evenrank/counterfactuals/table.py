@@ -106,7 +106,7 @@ def moved_table(row: SwapRow, queries: Mapping[str, str], count: int) -> Table:
     moved = row.result.moved(count)
     which = "the lists that move most" if moved else "no list moved"
     return Table.of(
-        ["query", "RBO", Column("text", right=False, elastic=True)],
+        ["query", "RBO", Column("text", right=False, wraps=True)],
         ((query, value, queries[query]) for query, value in moved),
         title=f"{row.system}, {row.swapped}: {which}",
         meaning="The lower RBO is, the more the list of the query changes when group words are swapped.",

@@ -57,7 +57,7 @@ def _columns(explanation: Explanation) -> Iterator[tuple[Column, Sequence[Any]]]
         head = full_name("without it", explanation.labels.get(name, name) if name else "")
         yield Column(head), [_change(document, name) for document in documents]
     yield Column("best"), [document.best_rank for document in documents]
-    yield Column("words", right=False, elastic=True), [_words(facts.terms or ()) for facts in known]
+    yield Column("words", right=False, wraps=True), [_words(facts.terms or ()) for facts in known]
 
 
 def _whole(value: float | None) -> float | None:

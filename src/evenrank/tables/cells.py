@@ -117,7 +117,6 @@ class Column:
 
     head: str
     right: bool = True  # numbers are aligned to the right, text to the left
-    elastic: bool = False  # its text may be cut so that the table fits
     wraps: bool = False  # its text goes on in the next line so that the table fits
 
 

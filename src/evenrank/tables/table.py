@@ -98,8 +98,8 @@ class Table:
 
     def to_text(self, width: int | None = None, *, color: bool = False) -> str:
         """For a terminal of ``width`` columns: where they are too few, intervals behind values are left out,
-        elastic columns are cut, others wrap, and what is still too wide is printed in several blocks that
-        all begin with the columns that name a row.
+        columns of text wrap, and what is still too wide is printed in several blocks that all begin with the
+        columns that name a row.
         ``color`` marks the head, the best values and verdicts. A head without rows is left out where a title
         tells what is empty."""
         limit = width or WIDTH

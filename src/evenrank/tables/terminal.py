@@ -17,7 +17,8 @@ from evenrank.text import display_width, fit
 HEAD = "1"  # bold
 BEST = "1;32"  # bold and green
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.FAINT: "2"}
-_LEAST = 20  # columns of a terminal that text keeps where it is cut or goes on in the next line
+_LEAST = 12  # columns of a terminal that text keeps where it goes on in the next line
+_LEAST_OF_NAMES = 20  # that the names of rows keep
 _LONGEST_WORD = 40  # a longer word may be broken where a column wraps
 _GAP = 2  # columns of a terminal between two columns of a table
 
@@ -47,15 +48,15 @@ def total_width(sizes: Sequence[int]) -> int:
 
 def spare_width(columns: Sequence[Column], sizes: Sequence[int]) -> int:
     """Columns of a terminal that text can give back."""
-    flexible = (size for size, column in zip(sizes, columns, strict=True) if column.elastic or column.wraps)
+    flexible = (size for size, column in zip(sizes, columns, strict=True) if column.wraps)
     return sum(max(0, size - _LEAST) for size in flexible)
 
 
 def fitted(
     columns: Sequence[Column], cells: Cells, width: int, *, names_wrap: bool = True
 ) -> tuple[list[Column], list[int]]:
-    """The columns and their sizes: text that may be cut is, and no word is broken where text wraps. Names of
-    rows wrap, too, where no other column would fit beside them, unless ``names_wrap`` is False."""
+    """The columns and their sizes: no word is broken where text wraps. Names of rows wrap, too, where no
+    other column would fit beside them, unless ``names_wrap`` is False."""
     columns, sizes = list(columns), column_sizes(cells)
     names = _naming_columns(columns) if names_wrap else 0
 
@@ -69,17 +70,17 @@ def fitted(
         return over
 
     if over_beside_names() > 0:
-        columns[:names] = [replace(column, wraps=not column.elastic) for column in columns[:names]]
+        columns[:names] = [replace(column, wraps=True) for column in columns[:names]]
     over = total_width(sizes) - width
     for place, column in enumerate(columns):
-        if over > 0 and (column.elastic or column.wraps):
-            words = [word for row in cells for word in row[place].split()] if column.wraps else []
+        if over > 0 and column.wraps:
+            words = [word for row in cells for word in row[place].split()]
             longest = max((min(display_width(word), _LONGEST_WORD) for word in words), default=0)
             over = cut(place, over, max(_LEAST, longest))
     over = over_beside_names()
     for place in range(names):
-        if over > 0 and columns[place].wraps:
-            over = cut(place, over, _LEAST)
+        if over > 0:
+            over = cut(place, over, _LEAST_OF_NAMES)
     return columns, sizes
 
 
