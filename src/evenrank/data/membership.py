@@ -36,7 +36,7 @@ from evenrank.data.membership_rows import (
 from evenrank.data.qrels import fingerprint_columns
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import DataError, InputTypeError, ParameterError, Problem
-from evenrank.ids import as_ids, as_strings, take
+from evenrank.ids import as_ids, as_strings, places_among, take
 
 if TYPE_CHECKING:
     from evenrank.data.diversity import DiversityQrels
@@ -378,30 +378,22 @@ class Membership(PairRows):
         width = judgements.grades.width
         if width < 2:
             raise ParameterError("intents as groups need a query with two intents or more")
-        queries = np.repeat(np.arange(len(judgements)), np.diff(judgements.offsets))
+        counts = np.array([len(names) for names in judgements.intent_ids])  # (Q,)
         grades = np.maximum(judgements.grades.dense(np.arange(len(judgements.doc_ids))), 0)  # (J, I)
         top = grades.max(axis=1, keepdims=True, initial=0)  # shares do not change, and no grade is too large
         gains = np.exp2(grades - top) - np.exp2(-top)  # (J, I)
-        total = gains.sum(axis=1, keepdims=True)
-        rows = np.flatnonzero(total[:, 0] > 0)
-        several = np.array([len(names) > 1 for names in judgements.intent_ids])
-        rows = rows[several[queries[rows]]]
-        places = tuple(str(place + 1) for place in range(width))
-        targets = {
-            query: judgements.probabilities[code]
-            for code, query in enumerate(judgements.query_ids)
-            if several[code]
-        }
+        rows = np.flatnonzero((gains.sum(axis=1) > 0) & (counts[judgements.query_codes] > 1))
+        several = np.flatnonzero(counts > 1).tolist()
+        targets = {judgements.query_ids[code]: judgements.probabilities[code] for code in several}
         built = cls.from_matrix(
-            Attribute(name, places, target=targets),
+            Attribute(name, tuple(str(place + 1) for place in range(width)), target=targets),
             judgements.doc_ids.take(rows),
-            gains[rows] / total[rows],
-            queries=[judgements.query_ids[query] for query in queries[rows].tolist()],
+            gains[rows] / gains[rows].sum(axis=1, keepdims=True),
+            queries=[judgements.query_ids[query] for query in judgements.query_codes[rows].tolist()],
             source=judgements.source,
         )
-        counts = [len(judgements.intent_ids[judgements.query_positions[q]]) for q in built.query_ids or ()]
-        exists = np.arange(width) < np.array(counts, dtype=np.int64)[:, None]
-        return replace(built, exists=exists)
+        own = counts[places_among(built.query_ids or (), judgements.query_ids)]
+        return replace(built, exists=np.arange(width) < own[:, None])
 
     @classmethod
     def combined(cls, *parts: Membership, target: Any = None) -> Membership:

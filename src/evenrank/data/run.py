@@ -244,19 +244,12 @@ def _rank_order(
     if not _falls(codes, scores):
         rows = np.lexsort((-scores, codes))  # stable, so equal scores keep the order of the file
         codes, scores = codes[rows], scores[rows]
-    if not by_id:
-        return rows
     # a row and the next one belong to the same query and have the same score
     tied = (codes[1:] == codes[:-1]) & (scores[1:] == scores[:-1])
-    if not tied.any():
+    if not by_id or not tied.any():
         return rows
-    member = np.zeros(len(codes), dtype=bool)
-    member[1:] |= tied
-    member[:-1] |= tied
-    places = np.flatnonzero(member)
-    begins = np.ones(len(places), dtype=bool)
-    begins[1:] = ~tied[places[1:] - 1]
-    group = np.cumsum(begins)  # one number for each block of equal scores
+    places = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+    group = np.cumsum(np.append(True, ~tied))[places]  # one number for each block of equal scores
     origins = places if rows is None else rows[places]
     table = pa.table({"group": integers(group), "document": take(doc_ids, origins)})
     keys = [("group", "ascending"), ("document", "descending")]
@@ -318,8 +311,7 @@ def as_numbers(values: Any, role: str, source: str) -> npt.NDArray[np.float64]:
     if given.dtype.kind in "biuf" or not len(given):
         numbers = given.astype(np.float64, copy=False)
         return owned(numbers, values) if numbers is given else numbers
-    for row, value in enumerate(values, 1):
-        value = value.as_py() if isinstance(value, pa.Scalar) else value
+    for row, value in enumerate(given.tolist(), 1):
         try:
             if isinstance(value, (str, bytes)):
                 raise TypeError
