@@ -24,6 +24,7 @@ from evenrank.ids import (
     places_among,
 )
 
+_NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
 _MOST_BITS = 26  # of a key, to say where to look first: 256 MB
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
@@ -72,22 +73,24 @@ class PairIndex:
 
     def locate(self, query_codes: npt.NDArray[Any] | None, doc_ids: StringRows) -> Int64s:
         """The row of each pair, or -1; no codes for a table by document."""
-        codes = np.zeros(len(doc_ids), np.int64) if query_codes is None else query_codes
         if not self._asked and len(doc_ids) < _FEW * len(self._doc_ids):
             self._asked = True  # the next time an index pays
             wanted = pc.is_in(self._doc_ids.strings, value_set=doc_ids.array().unique())
             part = np.flatnonzero(values_of(wanted))
             index = PairIndex(self._query_codes[part], self._doc_ids.at(part))
             index._asked = True  # it has all rows where every query has these documents
-            return np.append(part, -1)[index.locate(codes, doc_ids)]
+            return np.append(part, -1)[index.locate(query_codes, doc_ids)]
         if self._colliding:
+            codes = np.zeros(len(doc_ids), np.int64) if query_codes is None else query_codes
             pairs = zip(codes.tolist(), doc_ids.array().to_pylist(), strict=True)
             return np.array([self._colliding.get(pair, -1) for pair in pairs], np.int64)
         keys, rows, starts, shift = self._sorted
         found = np.full(len(doc_ids), -1, np.int64)
         for begin in range(0, len(doc_ids), _PAIRS_AT_ONCE):
             block = slice(begin, begin + _PAIRS_AT_ONCE)
-            wanted = doc_ids.hashes[block] + mix_codes(codes[block])
+            wanted = doc_ids.hashes[block] + (
+                _NO_QUERY if query_codes is None else mix_codes(query_codes[block])
+            )
             at = starts.take((wanted >> shift).view(np.int64))
             there = keys.take(at)
             behind = np.flatnonzero(there < wanted)
@@ -97,17 +100,18 @@ class PairIndex:
                 behind = behind[there[behind] < wanted[behind]]
             same = np.flatnonzero(there == wanted)
             some, asked = rows.take(at[same]), begin + same
-            right = self._are(some, codes, doc_ids, asked)
+            right = self._are(some, query_codes, doc_ids, asked)
             found[asked[right]] = some[right]
         return found
 
     def _are(
-        self, rows: Int64s, codes: npt.NDArray[Any], doc_ids: StringRows, pairs: Int64s
+        self, rows: Int64s, codes: npt.NDArray[Any] | None, doc_ids: StringRows, pairs: Int64s
     ) -> npt.NDArray[np.bool_]:
         """Whether each row is the pair whose key is equal to its own. Hashes tell short ids apart."""
         lengths = self._doc_ids.lengths.take(rows)
         same: npt.NDArray[np.bool_] = lengths == doc_ids.lengths.take(pairs)
-        same &= self._query_codes.take(rows) == codes.take(pairs)
+        if codes is not None:
+            same &= self._query_codes.take(rows) == codes.take(pairs)
         long = np.flatnonzero(same & (lengths > WHOLE_IN_HASH))
         if len(long):
             same[long] = values_of(pc.equal(self._doc_ids.at(rows[long]), doc_ids.at(pairs[long])))
