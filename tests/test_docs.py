@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 import study_walks
-from documents import all_blocks, blocks, expanded, is_project, lines_of
+from documents import all_blocks, blocks, commands_of, expanded, is_project, lines_of
 from effort import some
 from promised import WHOLE, all_public_names, public_names
 
 import evenrank
-from evenrank.cli import main
+from evenrank.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -82,6 +82,21 @@ def run_line(line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         assert out or "wrote" in err, line
         return out
     return ""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)], ids=name)
+def test_every_command_of_a_page_is_understood(page: Path) -> None:
+    """Those of blocks that are not run, too: each command, action, option and value is one that there is."""
+    assert [shlex.join(words) for words in commands_of(page) if not is_understood(words)] == []
+
+
+def is_understood(words: list[str]) -> bool:
+    given = [word for word in words[1:] if word != "..."]
+    try:
+        build_parser(given).parse_args(given)
+    except SystemExit as leaving:
+        return leaving.code == 0
+    return True
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

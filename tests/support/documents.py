@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -19,6 +20,19 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def lines_of(text: str) -> list[str]:
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """The words of each line of evenrank: in blocks of a shell, and in indented blocks, which are not run."""
+    shown = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    indented = re.findall(r"^ {4,}(.*)$", shown.replace("\\\n", " "), re.MULTILINE)
+    found = []
+    for line in [*indented, *(line for text in blocks(page, "sh") for line in lines_of(text))]:
+        _, _, command = line.rpartition(" | ")
+        if command.startswith("evenrank "):
+            words = shlex.split(command, comments=True)
+            found.append(words[: words.index(">")] if ">" in words else words)
+    return found
 
 
 def expanded(word: str, folder: Path) -> list[str]:
