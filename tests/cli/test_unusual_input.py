@@ -242,16 +242,6 @@ def test_the_locale_changes_nothing(
     assert "q\u00e9" in usual.out
 
 
-def test_characters_that_the_locale_lacks_are_refused_with_a_way_out(files: Path) -> None:
-    for run, more in (("r\u00fcn.trec", ()), ("bm25.trec", ("--name", "z\u00fcrich"))):
-        found = in_locale_c(files, "evaluate", run, "--qrels", "qrels.txt", "-m", "P@1", *more)
-        assert (found.returncode, found.stdout) == (2, b"")
-        assert found.stderr == (
-            b"evenrank: the arguments hold characters that the encoding of this locale, ascii, does not "
-            b"have: set the environment variable PYTHONUTF8=1\n"
-        )
-
-
 @pytest.mark.parametrize("home", [None, "/dev/null/home"], ids=["no home", "a home that cannot be written"])
 def test_no_home_is_needed(home: str | None, evenrank: Evenrank, files: Path) -> None:
     words = ("evaluate", "bm25.trec", "--qrels", "qrels.txt", "-m", "RR")

@@ -16,7 +16,7 @@ from importlib import import_module
 from evenrank.cli.commands import SUMMARIES
 from evenrank.cli.everywhere import apply_everywhere, everywhere_of
 from evenrank.cli.parser import Parser, list_commands, make_parser
-from evenrank.cli.streams import check_locale, discard_output, say, say_warnings
+from evenrank.cli.streams import discard_output, say, say_warnings
 from evenrank.errors import (
     EvenrankError,
     EvenrankWarning,
@@ -84,7 +84,6 @@ def _run(argv: Sequence[str] | None) -> int:
         if "_ARGCOMPLETE" in os.environ:
             complete()
         given = sys.argv[1:] if argv is None else argv
-        check_locale(given)
         # standard input with options would be taken for an option
         words = [STDIN_NAME + word[1:] if word.startswith("-:") else word for word in given]
         arguments = build_parser(words).parse_args(words)

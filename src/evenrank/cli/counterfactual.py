@@ -23,7 +23,7 @@ from evenrank.cli.collection import (
 )
 from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.printing import Format, print_tables, write_text
-from evenrank.cli.progress import ResumableBar, WorkBar
+from evenrank.cli.progress import ResumableBar, work_bar
 from evenrank.cli.streams import say
 from evenrank.cli.typed import Arg, command
 from evenrank.cli.values import check_page, names_of, not_negative
@@ -174,7 +174,7 @@ def rank(
     if page is not None and find_spec("jinja2") is None:
         raise MissingExtraError.for_job("--page", "Jinja2", "report")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    with WorkBar() as bar:
+    with work_bar() as bar:
         project = everywhere.project
         known = {} if project is None else project.systems()
         systems = {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenrank.cli.erase_keys import erase_keys
 from evenrank.cli.outputs import check_output
-from evenrank.cli.progress import Bar, WorkBar
+from evenrank.cli.progress import Bar, work_bar
 from evenrank.cli.shared import read_inputs
 from evenrank.cli.streams import say
 from evenrank.errors import DataError, ParameterError, UnknownNameError, counted, few, nearest_hint
@@ -237,7 +237,7 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
             yield from zip(*columns, strict=True)
 
     try:
-        with WorkBar() as bar:
+        with work_bar() as bar:
             return encode_documents(
                 encoder, dict(texts()), cache=keys.cache, batch=keys.batch, progress=bar, name=file.path
             )

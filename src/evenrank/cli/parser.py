@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import inspect
+import os
 import re
-import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenrank.cli.commands import COMMANDS, SUMMARIES
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
 
 COMMAND, ACTION = "COMMAND", "ACTION"  # what stands in usage for a command, and for a subcommand
-COLLECTION = "COLLECTION"  # the argument that is documents
 REQUIRED = "the following arguments are required: "  # how argparse begins
 MOST_NAMED = 3  # arguments that nobody knows
 WIDTH = 78  # of help, as argparse wraps it on a terminal of 80 columns
@@ -34,29 +32,14 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         words = sys.argv[1:] if args is None else list(args)
-        self._check_names(
-            words
-        )  # first: argparse would miss a required option rather than see a misspelt one
+        self._check_names(words)  # or argparse would miss a required option, and see no misspelt one
         found, others = super().parse_known_args(words, namespace)
         if others:  # by the command itself, which knows its own name
             more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-            named = f"{' '.join(others[:MOST_NAMED])}{more}"
-            self.error(f"unrecognized arguments: {named}{self._unquoted(words, others)}")
+            expanded = "; put a pattern of files in quotes, so that the shell leaves it alone"
+            hint = expanded if len(others) > 1 and all(map(os.path.isfile, others)) else ""
+            self.error(f"unrecognized arguments: {' '.join(others[:MOST_NAMED])}{more}{hint}")
         return found, others
-
-    def _unquoted(self, words: Sequence[str], others: Sequence[str]) -> str:
-        """What to do, where the shell has put the names of files for a pattern of documents."""
-        from evenrank.io.document_formats import format_of_documents
-        from evenrank.io.shards import pattern_like
-
-        takes_patterns = "--documents" in self._option_string_actions or any(
-            action.metavar == COLLECTION for action in self._actions
-        )
-        pattern = pattern_like(others[0]) if format_of_documents(others[0]) is not None else ""
-        alike = [word for word in words if pattern and pattern_like(word) == pattern]
-        if not takes_patterns or len(alike) < 2 or not all(map(_is_file, alike)):
-            return ""
-        return f"; put the pattern in quotes ({shlex.quote(pattern)}), so that the shell leaves it alone"
 
     def _check_names(self, words: Sequence[str]) -> None:
         commands = self._commands()
@@ -101,13 +84,6 @@ class Parser(argparse.ArgumentParser):
             message = f"{message} ({needed.metavar or first}: {needed.help})"
         say(f"{readable(message)} (try: {self.prog} --help)")
         raise SystemExit(2)
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # no name that the system takes
-        return False
 
 
 def _is_option(word: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from evenrank.cli.streams import is_terminal, message_width, say, write_message
@@ -29,17 +30,21 @@ class Bar:
     """
 
     def __init__(self, what: str, unit: str = "") -> None:
-        self._what, self._unit = what, unit
         self.detail = ""  # what else there is to say, as the cost so far
         self._terminal = is_terminal()
+        self._lock = threading.RLock()  # a timer draws too
+        self._start(what, unit)
+
+    def _start(self, what: str, unit: str) -> None:
+        self._what, self._unit, self._shown = what, unit, False
         self._begin = self._drawn = time.monotonic()
         self._first: tuple[int, float] | None = None  # what was done when it was first told, and when
-        self._shown = False
-        self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
+        self._timer = threading.Timer(QUIET_SECONDS, self._announce)
+        self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        self._announce_later()
+        if self._terminal:
+            self._timer.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -49,10 +54,8 @@ class Bar:
         """Start the next part of the work; nothing happens where it has that name already."""
         if what != self._what:
             self.close()
-            self._what, self._unit = what, self._unit if unit is None else unit
-            self._begin = self._drawn = time.monotonic()
-            self._first = None
-            self._announce_later()
+            self._start(what, self._unit if unit is None else unit)
+            self.__enter__()
 
     def __call__(self, done: int, total: int | None = None, unit: str | None = None) -> None:
         now = time.monotonic()
@@ -64,67 +67,45 @@ class Bar:
             return
         self._drawn = now
         unit = self._unit if unit is None else unit
-        self._show(bar_line(self._what, done, total, unit, now - since, self.detail, before=before))
+        self._draw(bar_line(self._what, done, total, unit, now - since, self.detail, before=before))
 
     def close(self) -> None:
         with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._timer.cancel()
             if self._shown:
                 write_message(_CLEAR)
-                self._shown = False
-
-    def _announce_later(self) -> None:
-        if self._terminal:
-            self._timer = threading.Timer(QUIET_SECONDS, self._announce)
-            self._timer.daemon = True
-            self._timer.start()
+            self._shown = False
 
     def _announce(self) -> None:
         with self._lock:
-            if self._timer is not None and not self._shown:
+            if not self._shown and not self._timer.finished.is_set():
                 self._draw(f"{self._what} ...")
-
-    def _show(self, line: str) -> None:
-        with self._lock:
-            self._draw(line)
 
     def _draw(self, line: str) -> None:
         """In place of the line that is shown, cut to the terminal: one that wraps could not be cleared."""
-        self._shown = True
         width = max(0, message_width() - 1)
         for least_needed in (_DRAWING, _SPEED):
             if len(line) > width:
                 line = least_needed.sub("", line)
-        write_message(f"{_CLEAR}{line[:width]}")
+        with self._lock:
+            self._shown = True
+            write_message(f"{_CLEAR}{line[:width]}")
 
 
-class WorkBar:
+@contextmanager
+def work_bar() -> Iterator[Callable[[str, int, int], None]]:
     """One bar after another, as the work names itself."""
+    with Bar("reading", "texts") as bar:
 
-    def __init__(self) -> None:
-        self._bar = Bar("reading", "texts")
+        def show(what: str, done: int, total: int) -> None:
+            bar.begin(what)
+            bar(done, total)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        self._bar.begin(what)
-        self._bar(done, total)
-
-    def close(self) -> None:
-        self._bar.close()
+        yield show
 
 
 class ResumableBar(Bar):
-    """A bar of work that continues where it was interrupted, and says so if something of it is finished.
-
-    It is told of each piece when the piece is kept.
-    """
+    """A bar of work that continues where it was interrupted, and says so if a piece of it is finished."""
 
     _finished = False
 

@@ -18,7 +18,7 @@ from evenrank.cli.collection import (
 )
 from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.parser import WIDTH
-from evenrank.cli.progress import WorkBar
+from evenrank.cli.progress import work_bar
 from evenrank.cli.streams import put, say
 from evenrank.cli.typed import Arg, command
 from evenrank.errors import ParameterError
@@ -102,7 +102,7 @@ def retrieve(
         file = DocumentsFile(documents.path, documents.get("format"), named)
         texts, notes = read_collection(file, searched=searched)
     kept = Path(output).parent / CACHE if cache is None else Path(cache)
-    with WorkBar() as bar, opened_cluster(on) as cluster:
+    with work_bar() as bar, opened_cluster(on) as cluster:
         made = term.make(SystemSettings(kept, 32, bar, folder, cluster))
         if texts is not None:
             made.index(texts)

@@ -10,18 +10,16 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evenrank.errors import DataError, EvenrankWarning, ParameterError, for_reader
+from evenrank.errors import DataError, EvenrankWarning, for_reader
 from evenrank.text import printable, wrapped
 
 if TYPE_CHECKING:
     from evenrank.scores import Scores
 
 DEFAULT_WIDTH = 80
-LONGEST_LINE = 2000  # characters of a message; errors and warnings are without endless pieces already
 
 
 def put(text: str) -> None:
@@ -45,13 +43,13 @@ def put(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """A message. Each of its lines is prefixed, none is very long, and nothing in it steers the terminal.
+    """A message. Each of its lines is prefixed, and nothing in it steers the terminal.
 
     Lines are wrapped at the width of the terminal, or at COLUMNS; in a file each stays one line.
     """
     if sys.stderr is None:
         return
-    lines = [f"evenrank: {printable(_shortened(line))}" for line in for_reader(message).split("\n")]
+    lines = [f"evenrank: {printable(line)}" for line in for_reader(message).split("\n")]
     if (width := _width_of(sys.stderr)) is not None:
         lines = [wrapped(line, width) for line in lines]
     write_message("".join(f"{line}\n" for line in lines))
@@ -102,14 +100,6 @@ def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _shortened(line: str) -> str:
-    """Without the middle of what is very long: the way out stands at the end."""
-    if len(line) <= LONGEST_LINE:
-        return line
-    half = LONGEST_LINE // 2
-    return f"{line[:half]} ...({len(line) - 2 * half:,} characters left out)... {line[-half:]}"
-
-
 def _write(stream: TextIO, text: str) -> None:
     buffer = getattr(stream, "buffer", None)
     if buffer is None:  # something that stands in for the stream
@@ -118,16 +108,6 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()  # what was written as text comes first
     buffer.write(text.encode("utf-8", "backslashreplace"))
     buffer.flush()
-
-
-def check_locale(arguments: Sequence[str]) -> None:
-    """Names beyond ASCII cannot be read, opened or written where the locale has no such characters."""
-    encoding = sys.getfilesystemencoding()
-    if encoding != "utf-8" and any("\udc80" <= letter <= "\udcff" for word in arguments for letter in word):
-        raise ParameterError(
-            f"the arguments hold characters that the encoding of this locale, {encoding}, does not have: "
-            "set the environment variable PYTHONUTF8=1"
-        )
 
 
 def say_warnings() -> None:

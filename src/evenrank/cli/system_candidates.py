@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenrank.cli.progress import WorkBar
+from evenrank.cli.progress import work_bar
 from evenrank.cli.streams import say
 from evenrank.errors import ParameterError
 from evenrank.inputs.file_options import FileOption
@@ -127,7 +127,7 @@ def run_systems(
     from evenrank.systems.candidate_runs import with_systems
 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # the library warns of forks that do not happen
-    with _folder_of_vectors(known, arguments.baseline) as folder, WorkBar() as bar:
+    with _folder_of_vectors(known, arguments.baseline) as folder, work_bar() as bar:
         found = with_systems(inputs, systems, baseline=arguments.baseline, cache=folder, progress=bar)
     for note in found.notes:
         say(note)
