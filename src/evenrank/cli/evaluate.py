@@ -85,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scores(arguments: argparse.Namespace) -> tuple[Scores, Mapping[str, str]]:
     """The scores, and the texts of queries."""
-    from evenrank.comparison.audits.system_files import with_systems
     from evenrank.evaluation import evaluate
     from evenrank.scores.files import WRITTEN, file_format
 
@@ -102,7 +101,11 @@ def _scores(arguments: argparse.Namespace) -> tuple[Scores, Mapping[str, str]]:
     scores = evaluate(
         inputs, measures, cutoffs=arguments.cutoffs, missing=shared.missing_rule(arguments, measures)
     )
-    scores = with_systems(shared.labelled(scores, arguments), system_labels(arguments))
+    scores = shared.labelled(scores, arguments)
+    if systems := system_labels(arguments):
+        from evenrank.comparison.audits.system_files import with_systems
+
+        scores = with_systems(scores, systems)
     texts = inputs.query_texts or {}
     return scores if inputs.categories is None else scores.by(inputs.categories), texts
 

@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 def system_labels(arguments: argparse.Namespace) -> dict[str, RunLabel]:
     """What is written after the runs as ``:class=..``, or in the records beside them."""
-    from evenrank.comparison.audits.system_files import labelled_systems
+    from evenrank.io.run_record import read_record
 
     known = shared.description(arguments)
-    return labelled_systems(
-        {name: (file.path, file.options) for name, file in zip(known.names, known.runs, strict=True)}
-    )
+    files = {name: (file.path, file.options) for name, file in zip(known.names, known.runs, strict=True)}
+    if not any(
+        {"class", "system"} & options.keys() or read_record(path)[0] for path, options in files.values()
+    ):
+        return {}
+    from evenrank.comparison.audits.system_files import labelled_systems  # which loads all of comparison
+
+    return labelled_systems(files)
