@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,8 @@ def provenance(
     measures: Mapping[str, str],
 ) -> dict[str, Any]:
     """``measures`` says what each became with the evidence that there was."""
+    from importlib.metadata import version  # which loads much that a table of scores does without
+
     from evenrank._version import __version__
     from evenrank.scores.scores import RESAMPLES, SEED
 
