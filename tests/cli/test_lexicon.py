@@ -121,22 +121,13 @@ def test_check_finds_missing_german_forms(evenrank: Evenrank) -> None:
     assert {"männern", "müttern", "väter"} <= missing
 
 
-def test_check_lists_duplicates_and_goes_on(evenrank: Evenrank) -> None:
+def test_check_names_duplicates(evenrank: Evenrank) -> None:
     Path("l.csv").write_text("word,group\nmother,female\nfather,male\nMother,female\nmother,male\n")
     found = evenrank("lexicon", "check", "l.csv", "--format", "jsonl")
-    assert found.code == 0, found.err
-    rows = [json.loads(line) for line in found.out.splitlines()]
-    assert [(row["kind"], row["word"], row["what"]) for row in rows] == [
-        ("duplicate", "mother", "l.csv:4: 'Mother' is twice in group 'female' (line 2; case does not count)"),
-        ("duplicate", "mother", "l.csv:5: 'mother' is in group 'female' (line 2) and in 'male'"),
-        ("missing form", "mothers", "'mother' is in the list; this is its regular plural"),
-        ("missing form", "fathers", "'father' is in the list; this is its regular plural"),
-    ]
+    assert (found.code, found.out) == (1, "")
+    assert "l.csv:4: 'Mother'" in found.err
+    assert "l.csv:5: 'mother'" in found.err
     Path("l.json").write_text('{"female": ["mother", "Mother"], "male": ["father", "mother"]}')
     listed = evenrank("lexicon", "check", "l.json", "--format", "jsonl")
-    whats = [json.loads(line)["what"] for line in listed.out.splitlines()][:2]
-    assert whats == [
-        "l.json: 'Mother' is twice in group 'female' (case does not count)",
-        "l.json: 'mother' is in group 'female' and in 'male'",
-    ]
+    assert (listed.code, "'Mother'" in listed.err, "'mother'" in listed.err) == (1, True, True)
     assert evenrank("lexicon", "show", "l.csv").code == 1  # who uses the list must mend it first

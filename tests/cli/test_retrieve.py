@@ -123,7 +123,7 @@ def test_what_people_searched_for_is_retrieved(
 @pytest.mark.parametrize(
     ("head", "way_out"),
     [
-        ("No.,phrase", "accepted: .*, search term, keyword.*'No.', 'phrase'.*'query'"),
+        ("No.,phrase", "qid.*'No.', 'phrase'.*query=NAME"),
         ("qid,phrase", "'text'.*phrase"),
     ],
 )
