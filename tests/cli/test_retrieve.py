@@ -136,4 +136,3 @@ def test_the_way_out_is_one_that_this_command_has(
     done = evenrank("retrieve", "BM25", "--documents", "docs.tsv", "--queries", "queries.csv", "-o", "x.trec")
     assert done.code == 1
     assert re.search(way_out, done.err)
-    assert "--columns" not in done.err
