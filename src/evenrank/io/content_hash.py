@@ -6,6 +6,7 @@ Workers read stretches of a file in any order, so the hash of a file is that of 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
@@ -47,7 +48,7 @@ class StreamHash:
     def add_block(self, pieces: Iterable[Any], size: int) -> None:
         """What is a block of its own, of whatever size. ``pieces`` may be read by another thread."""
         self.bytes += size
-        self._digests.append(_threads().submit(digest_of, pieces))
+        self._digests.append(_threads_of(os.getpid()).submit(digest_of, pieces))
         if len(self._digests) > _AHEAD:
             self._digests[-_AHEAD].result()  # no more are in memory
 
@@ -63,7 +64,8 @@ class StreamHash:
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
+def _threads_of(process: int) -> ThreadPoolExecutor:
+    """A process that was forked has none of the threads of the other."""
     return ThreadPoolExecutor(thread_name_prefix="digest")
 
 
