@@ -46,15 +46,14 @@ class DaskExecutor:
                 self._wait(futures[0])
                 yield futures[0].result()
                 futures.popleft()  # it is let go when it has been taken
-        except KilledWorker as error:
-            raise EvenrankError(
-                "Dask lost every worker that did one of the tasks, perhaps for lack of memory: give the "
-                f"workers more of it; {KEPT}"
-            ) from error
-        except (CancelledError, TimeoutError, OSError) as error:
-            if futures and futures[0].status == "error":  # of the task itself, as a full disk
-                raise EvenrankError(f"a worker of Dask could not do its task: {error}; {KEPT}") from error
-            raise EvenrankError(f"Dask's scheduler was lost ({type(error).__name__}); {KEPT}") from error
+        except (KilledWorker, CancelledError, TimeoutError, OSError) as error:
+            if isinstance(error, KilledWorker):
+                what = "Dask lost every worker that did one of the tasks, perhaps for lack of memory"
+            elif futures and futures[0].status == "error":  # of the task itself, as a full disk
+                what = f"a worker of Dask could not do its task: {error}"
+            else:
+                what = f"Dask's scheduler was lost ({type(error).__name__})"
+            raise EvenrankError(f"{what}; {KEPT}") from error
         finally:
             self._client.cancel(list(futures))
 
@@ -73,12 +72,19 @@ class DaskExecutor:
                 raise EvenrankError(f"Dask has had no worker for {ALONE} seconds: start some; {KEPT}")
 
 
+def _imported() -> tuple[Any, Any]:
+    try:
+        import dask
+        import distributed
+    except ImportError as error:
+        raise MissingExtraError.for_job("--on dask", "dask[distributed]", "dask") from error
+    return dask, distributed
+
+
 @contextmanager
 def local_client(workers: int) -> Iterator[DaskExecutor]:
     """A cluster of processes on this machine, which ends with the block."""
-    distributed = _distributed()
-    import dask
-
+    dask, distributed = _imported()
     # Dask gives each worker one thread of OpenMP, MKL and OpenBLAS, so that models in them do not wait for
     # each other. That must stay, so the settings of memory are added to it.
     environment = {**dask.config.get("distributed.nanny.pre-spawn-environ", {}), **MEMORY}
@@ -117,7 +123,7 @@ def _without_interrupts() -> Iterator[None]:
 @contextmanager
 def remote_client(address: str) -> Iterator[DaskExecutor]:
     """A scheduler that runs already, and goes on running."""
-    distributed = _distributed()
+    _, distributed = _imported()
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdigit():
         raise ParameterError(f"a scheduler of Dask is named as dask://HOST:PORT, got 'dask://{address}'")
@@ -130,11 +136,3 @@ def remote_client(address: str) -> Iterator[DaskExecutor]:
         ) from error
     with client:
         yield DaskExecutor(client)
-
-
-def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingExtraError.for_job("--on dask", "dask[distributed]", "dask") from error
-    return distributed

@@ -1,7 +1,7 @@
 """Objects of JSON in raw bytes, one on each line: where the id and the text begin and end.
 
-Only what is plain is read here: objects of strings, numbers and ``{}``. Anything else, and anything that may
-be wrong, is left to a parser that knows all of JSON.
+Only what is plain is read here: objects without objects or lists in them. Anything else, and anything that
+may be wrong, is left to a parser that knows all of JSON.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, no-any-return"
@@ -19,6 +19,7 @@ from evenrank.evidence.scan.vectors import (
     json_mask,
     lowest_bit,
     read_byte,
+    read_integer,
     read_number,
     write_byte,
     write_number,
@@ -26,6 +27,7 @@ from evenrank.evidence.scan.vectors import (
 
 _QUOTE, _BACKSLASH, _NEWLINE, _BLANK, _U = b'"\\\n u'
 _OPEN, _CLOSE, _COLON, _COMMA = b"{}:,"
+_E, _NULL, _TRUE, _FALS = ord("e"), *np.frombuffer(b"nulltruefals", np.int32)
 _IS_BLANK, _IS_NUMBER = np.zeros(256, np.bool_), np.zeros(256, np.bool_)
 _IS_BLANK[list(b" \t\r")] = True
 _IS_NUMBER[list(b"0123456789+-.eE")] = True
@@ -113,6 +115,31 @@ def _unescape(begin, end):
 
 
 @compiled()
+def _after_other(address):
+    """Behind a number, ``null``, ``true``, ``false`` or ``{}``; -1 for anything else that is no string."""
+    letters = read_integer(address)
+    if letters == _NULL or letters == _TRUE:  # noqa: SIM109 (numba knows no tuples of this kind)
+        return address + 4
+    if letters == _FALS and read_byte(address + 4) == _E:
+        return address + 5
+    if read_byte(address) == _OPEN and read_byte(address + 1) == _CLOSE:
+        return address + 2
+    begin = address
+    while _IS_NUMBER[read_byte(address)]:
+        address += 1
+    return address if address > begin else np.int64(-1)
+
+
+@compiled()
+def _is_whole(begin, end):
+    """Whether a number is a whole one, written as Python writes it."""
+    for address in range(begin, end):
+        if not 48 <= read_byte(address) <= 57:
+            return False
+    return end - begin == 1 or read_byte(begin) != 48
+
+
+@compiled()
 def _which(begin, end, names, name_ends):
     """Which of the names a key is; -1 for none."""
     first = 0
@@ -168,15 +195,15 @@ def read_objects(text, size, names, name_ends, rows):
                         return -1
                 if name >= 0:
                     begins[name], ends[name] = value, value_end
-            elif name >= 0:
-                return -1
-            elif read_byte(value - 1) == _OPEN and read_byte(value) == _CLOSE:
-                place = value + 1
             else:
-                place = value - 1
-                while _IS_NUMBER[read_byte(place)]:
-                    place += 1
-                if place == value - 1:
+                place = _after_other(value - 1)
+                if place < 0 or name == TEXT:
+                    return -1
+                if name == ID:
+                    if not _is_whole(value - 1, place):
+                        return -1
+                    begins[ID], ends[ID] = value - 1, place
+                elif name == TITLE and read_integer(value - 1) != _NULL:
                     return -1
             place = _after_blanks(place)
             byte = read_byte(place)
