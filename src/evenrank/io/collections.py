@@ -287,8 +287,6 @@ def _made_of_part(
     """``stretches`` gets what must be known of each that was read."""
     wrong = DataErrors()
     for file, begin, end, _ in part.stretches:
-        if wrong.full:
-            break
         reading = Reading(file.source(), work.columns, begin, end, work.block_bytes)
         documents = 0
         try:
@@ -297,13 +295,15 @@ def _made_of_part(
                     f"{file.name}: a worker does not see it as {file.address}: put the collection where all "
                     "workers see it under the same name"
                 )
-            for made in made_of(work, work.read(reading, file.format), threads, wrong, tell):
+            for made in made_of(work, work.read(reading, file.format), threads, tell):
                 documents += made.documents
                 yield made
         except MAY_PASS:
             raise
         except DataError as error:
             wrong.add(error)
+            if wrong.full:
+                break
         stretches.append({
             "file": file.name,
             "documents": documents,
@@ -314,15 +314,10 @@ def _made_of_part(
     wrong.check()
 
 
-def made_of(
-    work: Work,
-    pieces: Iterator[Any],
-    threads: int,
-    wrong: DataErrors,
-    tell: Callable[[int], None],
-) -> Iterator[Any]:
+def made_of(work: Work, pieces: Iterator[Any], threads: int, tell: Callable[[int], None]) -> Generator[Any]:
     """What is made of pieces, in their order. Where some are wrong, the others are still read, but no
     longer given: in the end there is one error about all."""
+    wrong = DataErrors()
 
     def make(piece: Any) -> tuple[Any, int]:
         if isinstance(piece, DataError):
@@ -345,27 +340,27 @@ def made_of(
             except DataError as error:
                 wrong.add(error)
                 if wrong.full:
-                    return
+                    break
             else:
                 if not wrong:
                     yield made
                 tell(bytes_read)
+    wrong.check()
 
 
 def write_stream(
     work: Work, documents: Iterator[Any], file: BinaryIO, threads: int, progress: Progress | None
 ) -> Record:
     """Make something of what comes through a pipe or from memory: read once, it cannot be gone on with."""
-    read, wrong = list[int](), DataErrors()
+    read = list[int]()
 
     def made() -> Iterator[Any]:
         done = 0
-        for piece in made_of(work, documents, threads, wrong, read.append):
+        for piece in made_of(work, documents, threads, read.append):
             yield piece
             done += piece.documents
             if progress is not None:
                 progress(done, None, "documents")
-        wrong.check()
 
     record = work.write(file, made())
     return {**record, "bytes read": sum(read)}

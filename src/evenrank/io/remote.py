@@ -247,14 +247,9 @@ def _endpoint(scheme: str) -> str:
 
 
 def _endpoint_hint(address: str) -> str:
-    scheme = address.partition("://")[0]
-    if scheme == "hdfs":
-        return f" (HADOOP_CONF_DIR is {os.environ.get('HADOOP_CONF_DIR') or 'not set'})"
-    known = without_userinfo(_endpoint(scheme))
-    if scheme == "gs":
-        return f" (STORAGE_EMULATOR_HOST is {known})" if known else ""
-    where = f"is {known}" if known else "is not set, so that it was looked for at Amazon"
-    return f" (AWS_ENDPOINT_URL {where})"
+    own = {"hdfs": "HADOOP_CONF_DIR", "gs": "STORAGE_EMULATOR_HOST"}
+    name = own.get(address.partition("://")[0], "AWS_ENDPOINT_URL")
+    return f" ({name} is {without_userinfo(os.environ.get(name) or 'not set')})"
 
 
 def _without_secrets(message: str) -> str:

@@ -52,20 +52,13 @@ class Tables:
     shift: int  # a hash is the product shifted right by this much
     head_shift: int  # and this much for ``heads``
     longest_word: int  # bytes
-    longest_phrase: int  # words
 
     @cached_property
     def addresses(self) -> npt.NDArray[np.int64]:
         """Where the tables are that the kernel asks for every token."""
         tables = (
-            self.characters,
-            self.kinds,
-            self.sketch,
-            self.marks,
-            self.heads,
-            self.entries,
-            self.spellings,
-        )
+            self.characters, self.kinds, self.sketch, self.marks, self.heads, self.entries, self.spellings
+        )  # fmt: skip
         return np.array([table.ctypes.data for table in tables], np.int64)
 
     @classmethod
@@ -109,7 +102,6 @@ class Tables:
             64 - bits,
             64 - head_bits,
             max(len(word.encode()) for word in words),
-            phrases.longest,
         )
 
 

@@ -13,10 +13,9 @@ from evenrank.io.html_text import html_text
 from evenrank.io.reading import Documents, Reading
 from evenrank.io.source import Source
 
-_LONGEST = 1 << 28  # of one document: what is longer has lost its end
+_LONGEST = 1 << 26  # of one document: what is longer has lost its end
 # no pattern looks beyond the next tag, so that no file takes longer than its length allows
 _BEGIN, _END = re.compile(rb"<DOC(\s[^<>]*)?>", re.I), re.compile(rb"</DOC>", re.I)
-_END_BYTES = len("</DOC")  # how much of an end tag may stand before the border of two blocks
 _NUMBER = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.I)
 _HEADER, _HEADER_END = re.compile(r"<DOCHDR>", re.I), re.compile("</DOCHDR>", re.I)
 _ID = re.compile(r"""\sid\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I)
@@ -81,41 +80,22 @@ def _without_header(content: str) -> str:
 def _documents(source: Source) -> Iterator[TrecDocument | Problem]:
     """The documents, and what is wrong with what stands around them."""
     held, line = b"", 1  # what is not done with, and the line of its beginning
-    begun: re.Match[bytes] | None = None
-    looked = 0  # how far it was looked for the next tag
     for block in source.blocks_without_bom():
-        held += block
-        at = 0
-        while True:
-            if begun is None:
-                begun = _BEGIN.search(held, looked)
-                if begun is None:
-                    looked = max(looked, held.rfind(b"<"))
-                    break
-                looked = begun.end()
-            end = _END.search(held, looked)
-            if end is None:
-                looked = max(looked, len(held) - _END_BYTES)
-                break
-            yield from _outside(held[at : begun.start()], line, source.name)
-            line += held.count(b"\n", at, begun.start())
-            yield TrecDocument(line, begun[1] or b"", held[begun.end() : end.start()])
-            line += held.count(b"\n", begun.start(), end.end())
-            at = looked = end.end()
-            begun = None
-        held, looked = held[at:], looked - at
-        begun = None if begun is None else _BEGIN.match(held, begun.start() - at)
+        *ended, held = _END.split(held + block)
+        for piece in ended:
+            begin = _BEGIN.search(piece)
+            yield from _outside(piece if begin is None else piece[: begin.start()], line, source.name)
+            if begin is not None:
+                first = line + piece.count(b"\n", 0, begin.start())
+                yield TrecDocument(first, begin[1] or b"", piece[begin.end() :])
+            line += piece.count(b"\n")
         if len(held) > _LONGEST:
             break
-    yield from _outside(held if begun is None else held[: begun.start()], line, source.name)
-    if begun is not None:
-        line += held.count(b"\n", 0, begun.start())
-        what = (
-            "follows for a long time: is this TREC text?"
-            if len(held) > _LONGEST
-            else "follows: is the file cut?"
-        )
-        yield Problem(line, f"<DOC> is not ended: no </DOC> {what}")
+    begin = _BEGIN.search(held)
+    yield from _outside(held if begin is None else held[: begin.start()], line, source.name)
+    if begin is not None:
+        what = "follows for a long time" if len(held) > _LONGEST else "follows: is the file cut?"
+        yield Problem(line + held.count(b"\n", 0, begin.start()), f"<DOC> is not ended: no </DOC> {what}")
     elif len(held) > _LONGEST:  # what stands behind it was not looked at
         yield Problem(line, f"no <DOC> follows within {_LONGEST:,} bytes: is this TREC text?")
 
