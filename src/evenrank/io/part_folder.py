@@ -67,15 +67,8 @@ class PartFolder:
     def remove(self) -> None:
         """Remove what is ours, and the folder if nothing else is in it."""
         self._clear()
-        try:
+        with suppress(OSError):
             self.folder.rmdir()
-        except OSError:
-            if self.folder.is_dir():
-                warnings.warn(
-                    f"{self.folder}: was left where it is, because something else is in it",
-                    EvenrankWarning,
-                    stacklevel=4,
-                )
 
     @contextmanager
     def until_done(self, *, keep_sound: bool = False) -> Iterator[Self]:

@@ -44,7 +44,7 @@ from evenrank.io.lexicons import read_lexicon
 from evenrank.io.part_folder import PartFolder
 from evenrank.io.source import is_packed
 
-_JOINED = 1 << 24  # bytes of a part that is joined with others: all cores have their share
+_JOINED = 1 << 25  # bytes of a part that is joined with others: all cores have their share
 _UNPACKED = 4  # times the size of a compressed file
 
 
