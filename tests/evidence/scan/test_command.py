@@ -66,6 +66,7 @@ def test_bad_data_and_bad_usage(capfd: pytest.CaptureFixture[str], folder: Path)
     assert run(capfd, "none.tsv", "--lexicon", "words.csv", "-o", "o.parquet")[0] == 1
     code, _, err = run(capfd, "c.tsv", "--lexicon", "words.csv", "-o", "s3://bucket/counts/")
     assert (code, err.count("outputs are written to this machine")) == (2, 1)
+    (folder / "a.b").mkdir()
     for field in ((), ("--field", "groups")):
         code, _, err = run(capfd, "c.tsv", "--lexicon", "words.csv", "-o", "a.b/o.csv", *field)
         assert (code, err) == (2, "evenrank: a.b/o.csv: is written as Parquet: call it o.parquet\n")
