@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from typing import TYPE_CHECKING
 
 from evenrank.cli import shared
-from evenrank.cli.collecting import without_collection
 from evenrank.cli.outputs import check_output
 from evenrank.cli.parser import add_command
 from evenrank.cli.progress import Bar
@@ -75,8 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
     if not output.lower().endswith(SUFFIXES):
         raise ParameterError(f"{output}: the name of a report must end in {' or '.join(SUFFIXES)}")
     _check_names(arguments, known.names)
-    with without_collection():
+    gc.disable()  # a report keeps what it makes until it is written, and would be searched many times
+    try:
         scores = _write(arguments, known, output)
+    finally:
+        gc.enable()
     say_notes(scores, arguments)
     say(f"wrote {output}")
     return 0
