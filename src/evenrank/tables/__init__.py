@@ -11,55 +11,26 @@ digit.
 
 from __future__ import annotations
 
-from evenrank.tables.cells import (
-    UNDEFINED,
-    Column,
-    Interval,
-    Tone,
-    Value,
-    count_of,
-    estimate,
-    interval,
-    number,
-    p_value,
-    verdict_cell,
-)
-from evenrank.tables.records import (
-    DELIMITERS,
-    ReasonCounts,
-    Record,
-    delimited,
-    exact,
-    json_line,
-    of_cell,
-    plain,
-)
-from evenrank.tables.table import FORMATS, WIDTH, Table, printed
-from evenrank.tables.terminal import wants_colour
-
-__all__ = [
-    "DELIMITERS",
-    "FORMATS",
-    "UNDEFINED",
-    "WIDTH",
-    "Column",
-    "Interval",
-    "ReasonCounts",
-    "Record",
-    "Table",
-    "Tone",
-    "Value",
-    "count_of",
-    "delimited",
-    "estimate",
-    "exact",
-    "interval",
-    "json_line",
-    "number",
-    "of_cell",
-    "p_value",
-    "plain",
-    "printed",
-    "verdict_cell",
-    "wants_colour",
-]
+from evenrank.tables.cells import UNDEFINED as UNDEFINED
+from evenrank.tables.cells import Column as Column
+from evenrank.tables.cells import Interval as Interval
+from evenrank.tables.cells import Tone as Tone
+from evenrank.tables.cells import Value as Value
+from evenrank.tables.cells import count_of as count_of
+from evenrank.tables.cells import estimate as estimate
+from evenrank.tables.cells import interval as interval
+from evenrank.tables.cells import number as number
+from evenrank.tables.cells import p_value as p_value
+from evenrank.tables.cells import verdict_cell as verdict_cell
+from evenrank.tables.records import DELIMITERS as DELIMITERS
+from evenrank.tables.records import ReasonCounts as ReasonCounts
+from evenrank.tables.records import Record as Record
+from evenrank.tables.records import delimited as delimited
+from evenrank.tables.records import exact as exact
+from evenrank.tables.records import json_line as json_line
+from evenrank.tables.records import of_cell as of_cell
+from evenrank.tables.records import plain as plain
+from evenrank.tables.table import FORMATS as FORMATS
+from evenrank.tables.table import WIDTH as WIDTH
+from evenrank.tables.table import Table as Table
+from evenrank.tables.table import printed as printed

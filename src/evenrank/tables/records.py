@@ -72,13 +72,6 @@ def delimited(records: Iterable[Record], delimiter: str, fields: Sequence[str] |
     return "".join(delimiter.join(map(cell, line)) + "\n" for line in lines)
 
 
-def json_number(value: float) -> float | str | None:
-    """JSON has no NaN and no infinity: null, and a word."""
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
-
-
 def json_line(record: Record) -> str:
     try:
         return _JSON(record) + "\n"
@@ -87,9 +80,9 @@ def json_line(record: Record) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The same value in what JSON has: no NaN, no infinity, no tuple; a measure is its name."""
-    if isinstance(value, float):
-        return json_number(value)
+    """The value in what JSON has: NaN is null, infinity a word, a tuple a list; a measure is its name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     if isinstance(value, Mapping):
         return {name: plain(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
