@@ -189,10 +189,10 @@ def test_bad_stage_files_are_said_with_their_line(folder: Path, stage: str, line
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("[writer]\nrate = 'fast'", ["rate", "'fast'"]),
+        ("[writer]\nrate = 'fast'", ["writer.rate", "number"]),
         ("[documents]\nincomplete = 'maybe'", ["keep", "drop"]),
         ("[filters]\nnear = 2", ["near", "0", "1", "2"]),
-        ("[safty]\nreview = 2", ["'safty'", "'safety'"]),
+        ("[safty]\nreview = 2", ["safty", "safety"]),
     ],
 )
 def test_bad_settings(folder: Path, evenrank: Any, text: str, named: list[str]) -> None:
