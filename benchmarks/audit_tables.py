@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import math
 import os
 import re
@@ -92,7 +93,7 @@ def command(*words: object) -> str:
     given = [str(word) for word in words]
     print("evenrank", *given[:6], "..." if len(given) > 6 else "", file=sys.stderr)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        status = main([*given, "--no-project"])
+        status = main(given if "--project" in given else [*given, "--no-project"])
     if status:
         raise SystemExit(f"evenrank {given[0]} ended with {status}")
     return printed.getvalue()
@@ -109,9 +110,27 @@ def retrieved(folder: Path, work: Path, systems: Mapping[str, System], documents
     return folder / "runs"
 
 
+def described(file: Path, *lines: str) -> list[str]:
+    """A project file with these lines, as the command line takes it."""
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return ["--project", str(file)]
+
+
 def named(systems: Mapping[str, System], path: Callable[[str], Path]) -> list[str]:
-    """Runs as the command line takes them, with label and class."""
-    return [f"{system.label}={path(name)}:class={system.kind}" for name, system in systems.items()]
+    """Runs as a project file has them, with label and class."""
+    return [
+        f"data.runs.{json.dumps(system.label)} = {{ file = {json.dumps(str(path(name).absolute()))}, "
+        f"class = {json.dumps(system.kind)} }}"
+        for name, system in systems.items()
+    ]
+
+
+def labels(file: Path, positive: str, negative: str, more: str) -> str:
+    """Labels as polarity, as a project file has them."""
+    return (
+        f"data.polarity = {{ file = {json.dumps(str(file.absolute()))}, positive = {json.dumps(positive)}, "
+        f"negative = {json.dumps(negative)}, {more} }}"
+    )
 
 
 @contextlib.contextmanager
@@ -163,9 +182,10 @@ def balance_tables(data: Path, work: Path) -> dict[str, str]:
         folder, scores[name] = work / name, work / f"{name}.jsonl"
         systems = {key: one for key, one in AUDITED.items() if (name, key) != ("audit44", "mpnet")}
         runs = retrieved(folder, work, systems, folder / "documents.tsv")
-        command("evaluate", *named(systems, lambda key, runs=runs: runs / f"{key}.trec"),
-                "--qrels", folder / "qrels.txt", "-m", BIAS, "-o", scores[name],
-                "--polarity", f"{folder}/sides.csv:positive=p1:negative=p2:column=side")  # fmt: skip
+        lines = named(systems, lambda key, runs=runs: runs / f"{key}.trec")
+        sides = labels(folder / "sides.csv", "p1", "p2", 'column = "side"')
+        command("evaluate", *described(work / f"{name}.toml", *lines, sides),
+                "--qrels", folder / "qrels.txt", "-m", BIAS, "-o", scores[name])  # fmt: skip
     both = scored(("balance", scores["balance"]), ("distractors", scores["with-distractors"]))
     (systems_table,) = markdown(*both, "--view", "systems")
     (orders,) = markdown(*both, "--view", f"orders:{DUO}")
@@ -208,18 +228,19 @@ def vectors_of(work: Path, encoder: str) -> str:
 def encoder_tables(work: Path) -> dict[str, str]:
     """DUO by labels and by the axis of each encoder, as it is and without the direction of distractors."""
     folder = work / "balance"
-    polarities = {"labels": f"{folder}/sides.csv:positive=p1:negative=p2:column=side"}
+    polarities = {"labels": labels(folder / "sides.csv", "p1", "p2", 'column = "side"')}
     for label, encoder in ENCODERS.items():
         given = ["polarise", "balance-en", "--encoder", vectors_of(work, encoder), "--cache", work / "cache"]
         for suffix, further in (("", []), (" without distractors", ["--distractors", "balance-en"])):
             written = work / f"{encoder}{suffix.replace(' ', '-')}.parquet"
             command(*given, *further, "-o", written)
-            polarities[label + suffix] = str(written)
+            polarities[label + suffix] = f"data.polarity = {json.dumps(str(written.absolute()))}"
     files = []
     for label, polarity in polarities.items():
         files.append((label, work / f"duo-{label.replace(' ', '-')}.jsonl"))
-        command("evaluate", *named(AUDITED, lambda key: folder / "runs" / f"{key}.trec"),
-                "--qrels", folder / "qrels.txt", "--polarity", polarity,
+        lines = named(AUDITED, lambda key: folder / "runs" / f"{key}.trec")
+        command("evaluate", *described(work / "encoder.toml", *lines, polarity),
+                "--qrels", folder / "qrels.txt",
                 "-m", f"{DUO} DUO(step=2,min_grade=1)@10", "-o", files[-1][1])  # fmt: skip
     plain = [one for one in files if "without" not in one[0]]
     (steps,) = markdown(*scored(*plain), "--view", "systems")
@@ -250,7 +271,8 @@ def audit_orders(work: Path, labels: Path) -> dict[str, str]:
         command("polarise", folder / "fit.csv", "--encoder", "minilm", "--cache", work / "cache",
                 *further, "-o", polarity)  # fmt: skip
         files.append((f"MiniLM{suffix}", folder / f"duo{suffix.replace(' ', '-')}.jsonl"))
-        command("evaluate", *named(systems, lambda key: folder / "runs" / f"{key}.trec"),
+        lines = named(systems, lambda key: folder / "runs" / f"{key}.trec")
+        command("evaluate", *described(work / "systems.toml", *lines),
                 "--qrels", folder / "qrels.txt", "--polarity", polarity, "-m", DUO,
                 "-o", files[-1][1])  # fmt: skip
     (orders,) = markdown(*scored(*files), "--view", f"orders:{DUO}")
@@ -261,10 +283,11 @@ def touche_tables(data: Path, work: Path) -> dict[str, str]:
     folder, scores = data / "touche22_task2", work / "touche.jsonl"
     judged = folder / "qrels"
     runs = sorted((folder / "runs").glob("*.txt"))
+    stances = judged / "touche-task2-2022-stance.qrels"
+    sides = labels(stances, "FIRST", "SECOND", 'neutral = ["NEUTRAL", "NO"]')
     command("evaluate", *(f"{path.name.partition('.')[0]}={path}" for path in runs),
-            "--missing", "drop", "-o", scores,
-            "--qrels", judged / "touche-task2-2022-relevance.qrels", "--polarity",
-            f"{judged}/touche-task2-2022-stance.qrels:positive=FIRST:negative=SECOND:neutral=NEUTRAL,NO",
+            *described(work / "touche.toml", sides), "--missing", "drop", "-o", scores,
+            "--qrels", judged / "touche-task2-2022-relevance.qrels",
             "-m", "nDCG@1 nDCG@10 rND@10 rKL@10 DUO@10")  # fmt: skip
     (table,) = markdown(*scored(("touche", scores)), "--view", "systems")
     (agreement,) = markdown(*scored(("touche", scores)), "--view", "agreement")
@@ -286,8 +309,9 @@ def methods_tables(data: Path, work: Path) -> dict[str, str]:
         (folder / "queries.tsv").write_text("".join(lines), encoding="utf-8")
         runs = retrieved(folder, work, OWN, source / "passages.tsv")
         files.append((year.upper(), work / f"{year}.jsonl"))
-        command("evaluate", *named(GIVEN, lambda key, year=year: published / f"{key}.{year}.trec"),
-                *named(OWN, lambda key, runs=runs: runs / f"{key}.trec"),
+        lines = named(GIVEN, lambda key, year=year: published / f"{key}.{year}.trec")
+        lines += named(OWN, lambda key, runs=runs: runs / f"{key}.trec")
+        command("evaluate", *described(work / f"{year}.toml", *lines),
                 "--qrels", source / f"qrels.{year}-passage.txt", "--words", counts,
                 "--background", f"{published}/BM25.{year}.trec:depth=100", "--missing", "neutral",
                 "-m", "RR(rel=2)@10 nDCG@10 NFaiRR@10 TExFAIR@10", "-o", files[-1][1])  # fmt: skip
@@ -315,9 +339,11 @@ def fair_tables(source: Path, work: Path, counts: Path) -> dict[str, str]:
             command("rerank", given / f"{name}.run", "--with", "Oracle(insert=True)", "--qrels",
                     source / "qrels.dl19-passage.txt", "-o", first / f"{name}.run")  # fmt: skip
     fair, changed = work / "fair.jsonl", work / "fair-qrels.jsonl"
-    command("evaluate", *named(FAIR, lambda key: given / f"{key}.run"), *common, "-o", fair,
+    lines = named(FAIR, lambda key: given / f"{key}.run")
+    command("evaluate", *described(work / "fair.toml", *lines), *common, "-o", fair,
             "-m", "RR(rel=2)@10 nDCG@10 NFaiRR@10 TExFAIR@10")  # fmt: skip
-    command("evaluate", *named(FAIR, lambda key: first / f"{key}.run"), *common, "-o", changed,
+    lines = named(FAIR, lambda key: first / f"{key}.run")
+    command("evaluate", *described(work / "changed.toml", *lines), *common, "-o", changed,
             "-m", "NFaiRR@10")  # fmt: skip
     (methods,) = markdown(*scored(("fair", fair)), "--view", "methods", "--baseline", "BM25")
     over = "BERT ADV L2>BERT L2,BERT ADV L4>BERT L4"

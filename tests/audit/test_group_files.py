@@ -35,7 +35,11 @@ ROWS = {
     ],
 }
 ROWS["several labels in full"] = ROWS["several labels"]
-HOW = {"shares": ":share=part", "several labels": ":multilabel", "several labels in full": ":full"}
+HOW = {
+    "shares": ["columns = { share = 'part' }"],
+    "several labels": ["multilabel = true"],
+    "several labels in full": ["multilabel = true", "split = 'full'"],
+}
 BY_QUERY = [
     "query,document,size\n",
     *(quoted(f"q{q}", f"d{n}", size_of(n + q * (n % 4 != 0))) for q in range(20) for n in range(80)),
@@ -61,9 +65,9 @@ def test_the_groups_and_targets_of_the_advice_are_those_of_the_audit(
         else "query,value,share\n" + "".join(quoted(f"q{q}", *row) for q in range(20) for row in part.items())
     )
     aim = "candidates" if target == "candidates" else "aim.csv"
-    given = [
-        "--groups", f"size=sizes.csv:column=size{HOW.get(kind, '')}", "--target", f"size={aim}"
-    ]  # fmt: skip
+    how = "\n".join(HOW.get(kind, []))
+    Path("case.toml").write_text(f"[groups.size]\nfile = 'sizes.csv'\ncolumn = 'size'\n{how}\n")
+    given = ["--project", "case.toml", "--target", f"size={aim}"]
     made = evenrank("audit", "run.trec", *given)
     assert made.code == 0, made.err
     (verdict,) = json.loads(Path("audit/latest/summary.json").read_text())["verdicts"]

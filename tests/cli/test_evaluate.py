@@ -45,17 +45,23 @@ def test_cutoffs_of_measures_that_ir_measures_computes(evenrank: Evenrank, files
 def test_columns_and_formats(evenrank: Evenrank, files: Path) -> None:
     (files / "run.dat").write_text("topic_id,page,sim,bm25\nq1,a,1,2\nq1,b,2,1\nq2,c,1,1\n")
     (files / "judged.dat").write_text("topic_id\tpage\tgain\tside\nq1\tb\t1\tx\nq2\tc\t2\ty\n")
-    columns = "query=topic_id,document=page,score=bm25,grade=gain,intent=side"
-    command = ["evaluate", "run.dat:format=csv", "--columns", columns, "--view", "queries"]
-    graded = evenrank(*command, "--qrels", "judged.dat:format=tsv", "-m", "RR", "--format", "tsv")
-    assert "q1\tRR\t\t0.5\tok" in graded.out
-    by_intent = ["--qrels", "judged.dat:format=tsv:intents", "-m", "I_rec@2", "--format", "tsv"]
-    assert "q1\tI_rec@2\t\t1.0\tok" in evenrank(*command, *by_intent).out
-    mixed = evenrank(*command, "--qrels", "qrels.txt", "-m", "RR", "--format", "tsv")
-    assert "q1\tRR\t\t0.5\tok" in mixed.out
-    unnamed = evenrank("evaluate", "run.dat:format=csv", "--qrels", "qrels.txt", "-m", "RR")
+    judged = 'file = "judged.dat"\nformat = "tsv"\ncolumns = { query = "topic_id", document = "page", '
+    (files / "evenrank.toml").write_text(
+        '[data.runs.run]\nfile = "run.dat"\nformat = "csv"\n'
+        'columns = { query = "topic_id", document = "page", score = "bm25" }\n'
+        f'[data.qrels]\n{judged}grade = "gain" }}\n'
+        f'[data.intents]\n{judged}grade = "gain", intent = "side" }}\n'
+    )
+    asked = ("--view", "queries", "--format", "tsv", "-m")
+    assert "q1\tRR\t\t0.5\tok" in evenrank("evaluate", *asked, "RR").out
+    assert "q1\tI_rec@2\t\t1.0\tok" in evenrank("evaluate", *asked, "I_rec@2").out
+    assert "q1\tRR\t\t0.5\tok" in evenrank("evaluate", "--qrels", "qrels.txt", *asked, "RR").out
+    (files / "evenrank.toml").write_text('[data.runs.run]\nfile = "run.dat"\nformat = "csv"\n')
+    unnamed = evenrank("evaluate", "--qrels", "qrels.txt", "-m", "RR")
     assert (unnamed.code, unnamed.out) == (1, "")
-    assert "(in the shell: --columns ROLE=NAME)" in unnamed.err
+    assert "columns = " in unnamed.err
+    behind = evenrank("evaluate", "run.dat:format=csv", "--qrels", "qrels.txt", "-m", "RR")
+    assert (behind.code, "project file" in behind.err) == (2, True)
 
 
 def test_a_note_of_several_runs_is_printed_once(evenrank: Evenrank, files: Path) -> None:
@@ -100,7 +106,7 @@ def test_a_run_is_named_by_what_its_file_has_of_its_own(
         content = Path("bm25.trec").read_bytes()
         path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     asked = ["--qrels", "qrels.txt", "-m", "RR", "-o", "scores.jsonl"]
-    assert main(["evaluate", *(f"{path}:format=trec" for path in paths), *asked]) == 0
+    assert main(["evaluate", *paths, *asked]) == 0
     assert list(er.Scores.read("scores.jsonl").runs) == names
 
 

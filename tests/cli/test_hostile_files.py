@@ -32,6 +32,7 @@ GLOVE = "".join(
     for sign, words in ((1, "she her woman women girl nurse"), (-1, "he his man men boy"))
     for place, word in enumerate(words.split(), 1)
 )
+RATED = "data.qrels = { file = '*', kind = 'ratings'"
 SWAP = ("counterfactual", "swap", "docs.tsv", "-o", "swapped.tsv")
 
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -44,26 +45,37 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "qrels.trec": ((*EVALUATE, "-m", "RR", "--qrels", "*"), "q1 0 a 1\n"),
     "qrels.csv": ((*EVALUATE, "-m", "RR", "--qrels", "*"), "query,document,grade\nq1,a,1\n"),
-    "intents.trec": ((*EVALUATE, "-m", "alpha_nDCG@2", "--qrels", "*:intents"), "q1 i a 1\n"),
+    "intents.trec": ((*EVALUATE, "-m", "alpha_nDCG@2", "--intents", "*"), "q1 i a 1\n"),
     "chances.csv": (
-        (*EVALUATE, "-m", "ERR_IA@2", "--qrels", "intents.txt:intents:probabilities=*"),
+        (
+            *EVALUATE, "-m", "ERR_IA@2", "--project",
+            "data.intents = { file = 'intents.txt', probabilities = '*' }",
+        ),
         "q1 1 0.5\nq1 2 0.5\n",
     ),
     "clicks.csv": (
-        (*EVALUATE, "-m", "nDCG@2", "--qrels", "*:clicks"),
+        (*EVALUATE, "-m", "nDCG@2", "--project", "data.qrels = { file = '*', kind = 'clicks' }"),
         "query,document,rank,clicked\nq1,a,1,1\n",
     ),
     "ratings.csv": (
-        (*EVALUATE, "-m", "nDCG@2", "--qrels", "*:ratings:step=0.5"), "user,item,rating\nq1,a,2.5\n"
+        (*EVALUATE, "-m", "nDCG@2", "--project", f"{RATED}, step = 0.5 }}"), "user,item,rating\nq1,a,2.5\n"
     ),
-    "fractions.csv": ((*EVALUATE, "-m", "nDCG@2", "--qrels", "*:ratings"), "user,item,rating\nq1,a,2.5\n"),
+    "fractions.csv": (
+        (*EVALUATE, "-m", "nDCG@2", "--project", f"{RATED} }}"), "user,item,rating\nq1,a,2.5\n"
+    ),
     "sexes.csv": ((*GROUPED, "sex=*"), "document,sex\na,f\nb,m\n"),
-    "shares.csv": ((*GROUPED, "sex=*:share=share"), "document,sex,share\na,f,0.5\na,m,0.5\n"),
+    "shares.csv": ((*GROUPED, "sex=*"), "document,sex,share\na,f,0.5\na,m,0.5\n"),
     "sexes.jsonl": ((*GROUPED, "sex=*"), '{"id": "a", "sex": "f"}\n{"id": "b", "sex": "m"}\n'),
-    "rates.csv": ((*GROUPED, "sex=groups.csv:error=*"), "true,f,m\nf,9,1\nm,2,8\n"),
+    "rates.csv": (
+        (*GROUPED[:-1], "--project", "groups.sex = { file = 'groups.csv', error = '*' }"),
+        "true,f,m\nf,9,1\nm,2,8\n",
+    ),
     "target.csv": ((*GROUPED, "sex=groups.csv", "--target", "sex=*"), "value,share\nf,0.5\nm,0.5\n"),
     "labels.csv": (
-        (*EVALUATE, "--missing", "drop", "-m", "DUO@2", "--polarity", "*:positive=pro"),
+        (
+            *EVALUATE, "--missing", "drop", "-m", "DUO@2", "--project",
+            "data.polarity = { file = '*', positive = 'pro' }",
+        ),
         "document,label\na,pro\nb,con\n",
     ),
     "background.txt": ((*EVALUATE, "--words", "c.parquet", "-m", "NFaiRR@2", "--background", "*"), "a\nb\n"),
@@ -168,7 +180,13 @@ def inputs(files: Path, evenrank: Evenrank) -> Path:
 
 
 def command_for(kind: str, name: str) -> list[str]:
-    return [word.replace("*", name) for word in KINDS[kind][0]]
+    """The words of a command; what stands behind ``--project`` may be the text of the file."""
+    words = [word.replace("*", name) for word in KINDS[kind][0]]
+    for place, word in enumerate(words):
+        if " = {" in word:
+            Path("case.toml").write_text(word)
+            words[place] = "case.toml"
+    return words
 
 
 @pytest.mark.parametrize("kind", KINDS)

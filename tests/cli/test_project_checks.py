@@ -64,7 +64,10 @@ def test_a_sound_project_has_no_problem(doctor: Callable[[str], list[str]]) -> N
         ("[measures]\nuse = [\"GF(attr='age')@10\"]", "groups of 'age': pass --groups age=FILE"),
         ('[measures]\nuse = ["nDCG"]\ncutoffs = [0]', "measures.cutoffs.0: must be greater than or equal"),
         ('[measures]\nlabels = {"nDGC" = "Gain"}', "measures.labels: no measure is called 'nDGC'"),
-        ("[data.columns]\nquerytext = 'x'", "data.columns: 'querytext' is not a role; the roles are query"),
+        (
+            "[data.intents]\nfile = 'qrels.txt'\nchance = 'x'",
+            "data.intents.chance: there is no such key",
+        ),
         ('[compare]\ntest = "zzz"', "compare.test: must be 't', 'wilcoxon' or 'permutation', got 'zzz'"),
         ('[compare]\ncorrection = "t"', "compare.correction: must be 'none', 'bonferroni', 'holm' or 'bh'"),
         ("[compare]\nalpha = 7", "compare.alpha: must be less than 1, got 7"),

@@ -84,10 +84,13 @@ def test_tables_without_numbers(evenrank: Evenrank, content: str, says: str) -> 
 
 
 def test_a_table_with_other_columns(evenrank: Evenrank) -> None:
-    Path("run.csv").write_text("topic,doc,sim\nq1,a,2\nq1,z,1\n")
+    Path("run.csv").write_text("asked,page,points\nq1,a,2\nq1,z,1\n")
+    Path("mine.toml").write_text(
+        '[data.runs.mine]\nfile = "run.csv"\n'
+        'columns = { query = "asked", document = "page", score = "points" }\n'
+    )
     done = evenrank(
-        "rerank", "run.csv", "--with", "Oracle", "--qrels", "qrels.txt", "--columns",
-        "query=topic,document=doc,score=sim",
+        "rerank", "mine", "--with", "Oracle", "--qrels", "qrels.txt", "--project", "mine.toml"
     )  # fmt: skip
     assert [line.split()[2] for line in done.out.splitlines()] == ["z", "a"]
 

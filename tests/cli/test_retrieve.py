@@ -93,14 +93,15 @@ def test_a_header_line_in_documents_is_mentioned(evenrank: Evenrank, texts: list
     note = (
         "docs.tsv: the first line looks like a header, and was read as a document with the id 'doc_id': "
         "delete that line, or let the project file name the columns: "
-        '[data] columns = { id = "doc_id", text = "text" }'
+        '[data.documents] file = "docs.tsv" columns = { id = "doc_id", text = "text" }'
     )
     assert note in done.err
     record = json.loads(Path("x.trec.system.json").read_text())
     assert (record["notes"], record["documents"]["count"]) == ([note], 4)
     # the way out is one
-    Path("evenrank.toml").write_text("\n".join(note.partition("columns: ")[2].split(" ", 1)) + "\n")
-    done = evenrank("retrieve", "BM25", *texts, "-o", "x.trec")
+    table, file, columns = re.fullmatch(r"(\S+) (.*) (columns = .*)", note.partition("columns: ")[2]).groups()
+    Path("evenrank.toml").write_text(f"{table}\n{file}\n{columns}\n")
+    done = evenrank("retrieve", "BM25", *texts[2:], "-o", "x.trec")
     assert (done.code, "looks like a header" in done.err) == (0, False), done.err
     assert json.loads(Path("x.trec.system.json").read_text())["documents"]["count"] == 3
 

@@ -86,17 +86,13 @@ def test_not_every_one_of_very_many(evenrank: Evenrank, bad: Path) -> None:
 
 
 def test_a_background_is_a_table_with_columns_of_its_own_too(evenrank: Evenrank, files: Path) -> None:
-    (files / "run.csv").write_text("query,sku,score\nq1,a,2\nq1,b,1\n")
+    (files / "run.csv").write_text("query,ware,score\nq1,a,2\nq1,b,1\n")
     (files / "d.tsv").write_text("a\tshe\nb\the\n")
     (files / "two.trec").write_text("q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\n")
     assert evenrank("scan", "d.tsv", "--lexicon", "gender-en", "-o", "c.parquet").code == 0
-    done = evenrank(
-        "evaluate", "run.csv", "--background", "run.csv", "--words", "c.parquet", "-m", "NFaiRR@2",
-        "--columns", "document=sku",
-    )  # fmt: skip
-    assert done.code == 0, done.err
-    done = evenrank(
-        "evaluate", "two.trec", "--background", "run.csv", "--words", "c.parquet", "-m", "NFaiRR@2",
-        "--columns", "document=sku",
-    )  # fmt: skip
+    (files / "evenrank.toml").write_text(
+        '[data]\nwords = "c.parquet"\nruns = ["two.trec"]\n'
+        'background = { file = "run.csv", columns = { document = "ware" } }\n'
+    )
+    done = evenrank("evaluate", "-m", "NFaiRR@2")
     assert done.code == 0, done.err

@@ -189,7 +189,7 @@ CONTENT = {
 def results(evenrank: Evenrank, folder: Path) -> list[str]:
     out = []
     for run in ("run.trec", "clean.trec", "run.csv", "run.jsonl"):
-        for groups in ("groups.csv", "groups.gmemb", "groups.qrels:format=trec"):
+        for groups in ("groups.csv", "groups.gmemb", "groups.qrels"):
             done = evenrank(
                 "evaluate", folder / run, "--qrels", folder / "qrels.txt", "--groups",
                 f"gender={folder / groups}", "-m", "nDCG@2 GF(attr='gender')@2", "--queries",

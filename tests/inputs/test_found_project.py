@@ -304,7 +304,7 @@ def test_what_lies_in_the_folder_may_be_named(evenrank: Evenrank, folder: Path) 
         (folder / f"my runs/{name}.trec").write_text("q1 Q0 d1 1 2.0 x\n")
     (folder / "best.trec").symlink_to("my runs/bm25.trec")
     (folder / "evenrank.toml").write_text(
-        'baseline = "bm25"\n[data]\nruns = ["my runs/*.trec", "best.trec:ties=file"]\nlexicon = "gender-en"\n'
+        'baseline = "bm25"\n[data]\nruns = ["my runs/*.trec", "best.trec"]\nlexicon = "gender-en"\n'
         'qrels = "qrels.txt"\n[measures]\nuse = ["RR@10"]\nlabels = {"RR@10" = "Rank, of the first: 10"}\n'
         '[report]\ntitle = "Is it fair? (our search, 2026)"\noutput = "out/report.html"\n'
     )

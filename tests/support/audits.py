@@ -36,7 +36,7 @@ def audited(
     known = dict.fromkeys([*(one for labels in attributes.values() for one in labels), *documents])
     with (folder / "documents.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow(["id", *attributes, *(["owner"] if units else [])])
+        rows.writerow(["document", *attributes, *(["owner"] if units else [])])
         for one in known:
             labels = (labels.get(one, "") for labels in attributes.values())
             rows.writerow([one, *labels, *([units.get(one, "")] if units else [])])
@@ -45,7 +45,7 @@ def audited(
     for name in attributes:
         own = f":values={','.join(values[name])}" if values and name in values else ""
         unit = ":unit=owner" if units else ""
-        source = "documents" if catalogue else f"{table}:column={name}:document=id"
+        source = "documents" if catalogue else f"{table}:column={name}"
         groups.append(f"{name}={source}{own}{unit}")
     if catalogue:
         options["documents"] = table

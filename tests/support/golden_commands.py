@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import json
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1] / "goldens"
 SPELLING = ROOT / "spelling.toml"
+CASE = "case.toml"  # the project file that a case needs for what the shell does not say
 
 
 class Ended(NamedTuple):
@@ -41,11 +43,13 @@ def words_of(step: Sequence[Any], folder: Path) -> list[str]:
 
     A word is a table of options, or a positional argument as it is. The value ``true`` is for an option
     without a value, a list is for an option that may be repeated, and a table is a file and how to read it.
+    What the shell has no word for is written into a project file, ``CASE``.
     """
     table = spelling()
     command, *rest = step
     words = [*table["commands"].get(command, command).split()]
     own = table["options"].get(command, {})
+    project: list[str] = []
     for part in rest:
         if not isinstance(part, dict):
             words.append(str(part))
@@ -55,8 +59,42 @@ def words_of(step: Sequence[Any], folder: Path) -> list[str]:
                 raise ValueError(f"spelling.toml does not know the option {name} of {command}")
             option = own.get(name, table["options"]["every"].get(name))
             for one in value if isinstance(value, list) else [value]:
-                words += [option] * bool(option) + ([] if one is True else [_value(one)])
+                if isinstance(one, dict) and not one.keys() <= {"name", "file", *table["behind_files"]}:
+                    words += _described(name, one, project)
+                else:
+                    words += [option] * bool(option) + ([] if one is True else [_value(one)])
+    if project:
+        (folder / CASE).write_text("\n".join(project), encoding="utf-8")
+        words = [*(word for word in words if word != "--no-project"), "--project", CASE]
     return [word.replace("FOLDER", str(folder)) for word in words]
+
+
+def _described(name: str, given: dict[str, Any], project: list[str]) -> list[str]:
+    """Write a file and how to read it into the project file; a run of it is named on the command line."""
+    table = spelling()["project_file"]
+    keys = dict(given)
+    called = keys.pop("name", None) or Path(given.get("file", "")).name.partition(".")[0].replace(
+        "-", "stdin"
+    )
+    place = table["intents"] if name == "qrels" and keys.pop("intents", False) else table[name]
+    described: dict[str, Any] = {}
+    for key, value in keys.items():
+        first, _, inner = table["keys"].get(key, key).partition(".")
+        first, _, fixed = first.partition("=")
+        if fixed:
+            described[first] = fixed
+        elif inner:
+            described.setdefault(first, {})[inner] = value
+        else:
+            described[first] = value
+    project.append(f"{place.replace('NAME', _toml(called))} = {_toml(described)}")
+    return [called] if name == "runs" else ["--against", called] if name == "against" else []
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(name)} = {_toml(one)}' for name, one in value.items())} }}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 def spelt(text: str, commands: Sequence[str]) -> str:
@@ -171,5 +209,6 @@ def command(folder: Path, step: Sequence[Any], stdin: str = "", largest: int | N
             log.removeHandler(heard)
             log.setLevel(level)
             sys.stdin, sys.stdout, sys.stderr, sys.argv = streams
+            (folder / CASE).unlink(missing_ok=True)
     said = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
     return Ended(code, *said, heard.error)

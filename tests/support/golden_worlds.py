@@ -275,7 +275,7 @@ def recommender(folder: Path) -> None:
             "evenrank.toml": """baseline = "popular"
 [data]
 runs = ["popular.csv", "niche.csv"]
-qrels = "ratings.csv:ratings"
+qrels = { file = "ratings.csv", kind = "ratings" }
 [groups]
 genre = "films.csv"
 [targets]

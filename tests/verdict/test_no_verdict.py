@@ -10,7 +10,7 @@ import pytest
 from audits import audited, partly, verdict_of, verdicts_by_group
 from shops import Shop
 
-from evenrank import MissingEvidenceError, Run, audit
+from evenrank import Membership, MissingEvidenceError, Run, audit, read_groups, read_qrels
 
 LESS, TOO_FEW = "less than its target", "too few"
 
@@ -83,8 +83,12 @@ def test_whatever_gets_no_verdict_is_named(biased: Shop, tmp_path: Path) -> None
     assert "65" in note
     sides = [f"{query} {n % 2} {biased.run.documents(query)[n]} 1\n" for query in biased.run for n in (0, 1)]
     (tmp_path / "sides.txt").write_text("".join(sides))
-    own = f"own={tmp_path / 'documents.csv'}:column=size:document=id:own"
-    given = [f"side={tmp_path / 'sides.txt'}:intents", own, "size=documents"]
+    own = read_groups(tmp_path / "documents.csv", "own", column="size", unlabelled="own")
+    given = [
+        Membership.from_intents(read_qrels(tmp_path / "sides.txt", diversity=True), "side"),
+        own,
+        "size=documents",
+    ]
     made = audit(
         str(tmp_path / f"{biased.run.name}.trec"),
         tmp_path / "other",

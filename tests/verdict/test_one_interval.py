@@ -27,6 +27,7 @@ SHARES = {
     "role": {"asked": 0.5, "other": 0.5},
 }
 PLAIN = ("size", "colour")  # attributes of one label a document
+MULTILABEL = '{ file = "topics.csv", multilabel = true }'
 GROUPS = sum(len(SHARES[name]) for name in PLAIN)
 ATTENTIONS = ("log2", "uniform", "rbp(p=0.8)", "reciprocal")
 SAYS = re.compile(r"(\w+) is [\d.]+%.*? gets ([\d.]+)% of the (attention in the )?first (\d+) places")
@@ -51,7 +52,7 @@ class Project:
             "size": drawn.choice(["documents:unit=seller", "documents"]),
             "colour": "documents",
             "grade": "documents:ordinal:values=low,middle,high",
-            "topic": drawn.choice(["topics.csv:multilabel", "topics.csv:multilabel:full"]),
+            "topic": drawn.choice([MULTILABEL, "topics.csv:full"]),
             "role": "roles.csv",
         }
         named = self.names or drawn.permutation(list(sources))[: drawn.integers(1, 4)].tolist()
@@ -68,7 +69,13 @@ class Project:
         if drawn.random() < 0.3:
             lines.append('lexicon = "gender-en"')
         groups = self.groups()
-        lines += ["[groups]", *(f'{name} = "{source}"' for name, source in groups.items())]
+        lines += [
+            "[groups]",
+            *(
+                f"{name} = {source if source == MULTILABEL else json.dumps(source)}"
+                for name, source in groups.items()
+            ),
+        ]
         aims = dict.fromkeys(groups, self.target)
         lines += ["[audit]", f"depth = {drawn.choice([20, 100])}"]
         if self.everywhere and self.target not in ("", "given"):

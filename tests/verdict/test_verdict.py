@@ -14,6 +14,7 @@ from shops import Shop, shop, slow_share
 
 import evenrank as er
 from evenrank import ParameterError, Run, audit
+from evenrank.io.clicks import read_clicks
 
 FAVOURED, LESS, NOT_SHOWN = "favoured", "less than its target", "not shown"
 
@@ -249,7 +250,7 @@ def test_relevance_is_known_from_judgements_alone(biased: Shop, tmp_path: Path) 
     assert judged.value == pytest.approx(1 / math.log2(3))
     rows = [f"{query},{biased.run.documents(query)[1]},2,5,10\n" for query in biased.run]
     (tmp_path / "clicks.csv").write_text("query,document,rank,clicks,impressions\n" + "".join(rows))
-    clicks = f"{tmp_path / 'clicks.csv'}:clicks"
+    clicks = read_clicks(tmp_path / "clicks.csv")
     assert verdict_of(tmp_path, biased.run, biased.sizes, qrels=clicks).relevance.clicks
 
 

@@ -20,7 +20,7 @@ from evenrank.data.runset import RunSet
 from evenrank.inputs.any_groups import as_groups
 from evenrank.inputs.coerce import apart, named_runs
 from evenrank.inputs.description import Description
-from evenrank.inputs.file_options import DOCUMENTS, QRELS, RUN
+from evenrank.inputs.file_options import RUN, FileOption
 from evenrank.inputs.group_options import groups_of, target_of
 from evenrank.verdict.targets import TARGETS, WhichTarget
 
@@ -74,26 +74,30 @@ def audit(
         kind, aims = aims[0], []
     paths = {"qrels": qrels, "queries": queries, "documents": documents, "words": words}
     held |= {name: one for name, one in paths.items() if one is not None and not _is_path(one)}
-    files_named = {name: fspath(one) for name, one in paths.items() if _is_path(one)}
+    named = {name: fspath(one) for name, one in paths.items() if _is_path(one)}
     known = Description(
         runs=tuple(files),
-        qrels=(QRELS.parse(files_named["qrels"]),) if "qrels" in files_named else (),
         groups=tuple(option for text in texts for option in groups_of(text)),
-        targets=tuple(map(target_of, aims)),
-        queries=files_named.get("queries"),
-        documents=DOCUMENTS.parse(files_named["documents"]) if "documents" in files_named else None,
-        words=files_named.get("words"),
+        target=tuple(map(target_of, aims)),
+        words=named.pop("words", None),
         lexicon=lexicon,
+        **_files(named),
     )
     if runs:
         held["runs"] = runs
-    request = AuditRequest(known, tuple(engines), kind, depth, cutoff, keep_texts, held=held)
+    request = AuditRequest(
+        known, tuple(engines), kind, depth, cutoff, keep_texts, held=held, clicks=hasattr(qrels, "qrels")
+    )
     return make_audit(request, output, now=now)
 
 
 def _is_written(group: Any) -> bool:
     """Whether it is a field of the documents, or ``NAME=FILE``."""
     return isinstance(group, str) and not Path(group).exists()
+
+
+def _files(named: Mapping[str, str]) -> Any:
+    return {name: FileOption(path) for name, path in named.items()}
 
 
 def _is_path(given: Any) -> bool:

@@ -28,13 +28,13 @@ def with_commands(
     inputs: Inputs,
     folder: Path,
     written: Path,
-    qrels: Sequence[FileOption] = (),
+    qrels: FileOption | None = None,
     project: str | None = None,
 ) -> tuple[Verdict, ...]:
     """The verdicts, each advice with its command; the groups that it names are written.
 
     ``folder`` is the audit's as it will be called, ``written`` where its files are written now, and ``qrels``
-    the files of judgements, which a target may be made of. ``project`` is the project file that was named: a
+    the file of judgements, which a target may be made of. ``project`` is the project file that was named: a
     command in the same folder may need that name too.
     """
     known = {one.attribute.name: one for one in group_attributes(inputs)}
@@ -52,7 +52,7 @@ def with_commands(
             stem = _free_name(written / GROUPS, file_name(name)[:LONGEST])
             options[name] = _groups(verdict, known[name], folder, written, stem)
             if options[name][-1] == f"{name}={RELEVANCE}":
-                options[name] += [word for file in qrels for word in ("--qrels", _written(file))]
+                options[name] += [] if qrels is None or qrels.options else ["--qrels", qrels.path]
         stem = file_name(verdict.system)
         kept = next(path.name for path in runs_of(written) if path.stem == stem)
         run, output = str(folder / RUNS / kept), f"{fairer}{Path(kept).suffix}"
@@ -76,12 +76,6 @@ def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Pat
         target = str(membership.attribute.target)
     groups = f"{verdict.attribute}={folder / GROUPS / file}{how}"
     return ["--groups", groups, "--target", f"{verdict.attribute}={target}"]
-
-
-def _written(file: FileOption) -> str:
-    """A file with its options, as on a command line."""
-    options = (f":{key}" if value is True else f":{key}={value}" for key, value in file.options.items())
-    return file.path + "".join(options)
 
 
 def _free_name(folder: Path, name: str) -> str:

@@ -65,6 +65,7 @@ class AuditRequest:
     command: str = ""  # as it was typed, for the report
     project: str | None = None  # the project file that was named on the command line
     held: Mapping[str, Any] = field(default_factory=dict)  # in memory, as ``Inputs`` takes it
+    clicks: bool = False  # what is held as judgements was made of clicks
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def make_audit(
     with step("reading"):
         read = read_known(request.known, request.held, engines=bool(request.engines))
     if request.engines:
-        queries = queries_to_ask(request.held.get("queries", request.known.queries), request.known.columns)
+        queries = queries_to_ask(request.held.get("queries", request.known.queries))
         texts = queries["query_texts"]
         with step("asking") as progress:
             asked = ask_all(
@@ -128,7 +129,11 @@ def make_audit(
         inputs, catalogue = prepared(read, asked, queries), read.catalogue
         options: dict[str, Any] = {"cutoff": request.cutoff, "depth": request.depth}
         found = verdicts(
-            inputs, target=request.target, catalogue=catalogue, clicks=request.known.clicked, **options
+            inputs,
+            target=request.target,
+            catalogue=catalogue,
+            clicks=request.clicks or request.known.clicked,
+            **options,
         )
         found = advised(found, inputs)
         comparison, computed = _scored(request, inputs, found, catalogue=catalogue)
@@ -252,6 +257,7 @@ def _write_report(
         load_altair()
     except MissingExtraError:
         return False
+    columns = None if request.known.documents is None else request.known.documents.get("columns")
     write_report(
         path,
         computed.scores,
@@ -259,7 +265,7 @@ def _write_report(
         computed=computed,
         inputs=inputs,
         documents=inputs.documents,
-        columns=request.known.document_columns,
+        columns=columns,
         query_texts=inputs.query_texts,
         title=TITLE,
         verdicts=history[-1].verdicts,

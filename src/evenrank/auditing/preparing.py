@@ -12,8 +12,10 @@ from evenrank.errors import EvenrankError, ParameterError
 from evenrank.inputs import Inputs
 from evenrank.inputs.coerce import apart
 from evenrank.inputs.description import Description
+from evenrank.inputs.file_options import FileOption
 from evenrank.inputs.found_files import group_fields, group_fields_of
-from evenrank.inputs.group_options import DOCUMENTS, GroupsOption, groups_of, memberships
+from evenrank.inputs.group_options import DOCUMENTS, groups_of
+from evenrank.inputs.memberships import GroupSources, memberships
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +36,7 @@ class ReadInputs:
         return self.known.documents is not None or self.inputs.documents is not None
 
     @property
-    def of_answers(self) -> tuple[GroupsOption, ...]:
+    def of_answers(self) -> tuple[FileOption, ...]:
         """The groups that only the answers of engines can tell."""
         if self.catalogue:
             return ()
@@ -48,14 +50,14 @@ def read_known(known: Description, held: Mapping[str, Any], *, engines: bool) ->
     """
     groups_held = "groups" in held or "words" in held
     if known.documents is not None and not known.groups and known.words is None and not groups_held:
-        known = replace(known, groups=_found_groups(known, None), notes=known.notes)
+        known = replace(known, groups=_found_groups(known, None))
     of_answers = known.documents is None and engines
     rest = tuple(group for group in known.groups if not (of_answers and group.path == DOCUMENTS))
     named = {group.name for group in rest}
     description = replace(
         known,
         groups=rest,
-        targets=tuple(target for target in known.targets if target.name in named),
+        target=tuple(target for target in known.target if target.name in named),
         queries=None if engines else known.queries,
     )
     inputs, further = description.read(), dict(held)
@@ -101,7 +103,7 @@ def prepared(
     return made
 
 
-def _found_groups(known: Description, table: pa.Table | None) -> tuple[GroupsOption, ...]:
+def _found_groups(known: Description, table: pa.Table | None) -> tuple[FileOption, ...]:
     """The fields of the documents, or of the answers, that have few values."""
     if known.documents is not None:
         try:
@@ -116,24 +118,20 @@ def _found_groups(known: Description, table: pa.Table | None) -> tuple[GroupsOpt
     if found:
         known.notes.append(
             f"no groups were named, so these fields of the documents were taken: "
-            f"{', '.join(option.name for option in found)} (--groups names others)"
+            f"{', '.join(str(option.name) for option in found)} (--groups names others)"
         )
     return found
 
 
-def _option(name: str, how: str) -> list[GroupsOption]:
+def _option(name: str, how: str) -> list[FileOption]:
     try:
         return groups_of(name + how)
     except ParameterError:
         return []  # no name that an attribute can have
 
 
-def _of_answers(
-    groups: Sequence[GroupsOption], known: Description, table: pa.Table | None
-) -> list[Membership]:
+def _of_answers(groups: Sequence[FileOption], known: Description, table: pa.Table | None) -> list[Membership]:
     """Groups from the fields that came with the answers."""
-    from evenrank.inputs.group_options import GroupSources
-
     if not groups or table is None:
         return []
     for group in groups:
@@ -144,7 +142,7 @@ def _of_answers(
                 f"{there}); ask the engine for it, or give documents= (--documents FILE)"
             )
     names = {group.name for group in groups}
-    targets = tuple(target for target in known.targets if target.name in names)
+    targets = tuple(target for target in known.target if target.name in names)
     return memberships(groups, targets, GroupSources(documents=table, columns={"document": "id"}))
 
 

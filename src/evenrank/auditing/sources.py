@@ -142,16 +142,18 @@ def file_name(name: str) -> str:
     return kept[:100] or "run"
 
 
-def queries_to_ask(queries: Any, columns: Mapping[str, str] | None) -> dict[str, Any]:
+def queries_to_ask(queries: Any) -> dict[str, Any]:
     """What a file or a table says of the queries to ask: texts, why they were chosen, weights."""
     from evenrank.engines.asking import query_texts
-    from evenrank.io.queries import query_columns, read_queries
+    from evenrank.inputs.file_options import FileOption
+    from evenrank.inputs.reading import queries_of
+    from evenrank.io.queries import read_queries
 
     if queries is None:
         raise ParameterError(
             "an engine needs queries to be asked: pass queries= (--queries FILE), with columns query and text"
         )
-    read = read_queries(queries, columns=query_columns(columns))
+    read = queries_of(queries) if isinstance(queries, FileOption) else read_queries(queries)
     return {
         "query_texts": query_texts(read),
         "query_reasons": read.reasons or None,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenrank.inputs.project import Project
 
 OUTPUT = "audit"
-INPUTS = ("qrels", "groups", "documents", "queries", "columns")
+INPUTS = ("qrels", "groups", "documents", "queries")
 KINDS = ("catalogue", "candidates", "equal")
 NOTES = 3  # lines of notes, where --notes does not ask for all
 
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
 --documents products.jsonl --groups seller_size,author_gender
         evenrank audit shop.db --queries queries.csv --documents products.jsonl --groups seller_size --dry-run
         evenrank audit bm25.trec dense.trec --documents articles.jsonl --lexicon gender-en --qrels qrels.txt
-        evenrank audit run.csv --groups seller=sellers.csv --qrels clicks.csv:clicks --target candidates
+        evenrank audit run.csv --groups seller=sellers.csv --target candidates
         evenrank audit
         """,
     )
@@ -180,7 +180,7 @@ def _planned(request: AuditRequest, output: str, *, whole: bool) -> str:
     read_known(request.known, {}, engines=bool(request.engines))  # what is wrong with the files is said here
     lines = []
     if request.engines:
-        texts = queries_to_ask(request.known.queries, request.known.columns)["query_texts"]
+        texts = queries_to_ask(request.known.queries)["query_texts"]
         log = Path(output) / UNFINISHED
         found = plans(request.engines, texts, depth=request.depth, log=log, keep_texts=request.keep_texts)
         lines += [plan.describe(len(plan.requests) if whole else 1) for plan in found]

@@ -58,7 +58,7 @@ def _audited(arguments: argparse.Namespace, view: View) -> Audited:
         corpora, domains = _evaluated(arguments)
         runs = system_labels(arguments)
     if arguments.by is not None and domains is None:
-        from evenrank.inputs.input_files import categories_by
+        from evenrank.inputs.reading import categories_by
 
         domains = categories_by(arguments.by, None)
     file = view.settings.get("systems")

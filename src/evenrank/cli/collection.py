@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from evenrank.cli.streams import say
 from evenrank.cli.typed import Arg
 from evenrank.cli.values import columns_of
-from evenrank.inputs.file_options import DOCUMENTS, FileOption
+from evenrank.inputs.file_options import DOCUMENTS, QUERIES, SCANNED, FileOption
 
 if TYPE_CHECKING:
     from evenrank.inputs.project import Project
@@ -28,11 +28,14 @@ Collection = Annotated[
         "gs:// and hdfs:// addresses; ir_datasets:NAME; - reads stdin; :format=tsv behind the name says what "
         "the suffix does not",
         "COLLECTION",
-        read=DOCUMENTS.parse,
+        read=SCANNED.parse,
     ),
 ]
 Documents = Annotated[
     FileOption | None, Arg("the documents, as scan reads them", "FILE", read=DOCUMENTS.parse)
+]
+QueryFile = Annotated[
+    FileOption | None, Arg("the queries, with an id and a text for each", "FILE", read=QUERIES.parse)
 ]
 Columns = Annotated[
     Mapping[str, str] | None,
@@ -86,22 +89,23 @@ def opened_cluster(on: str | None, threads: int | None = None) -> Iterator[Execu
         yield executor
 
 
-def own_columns(columns: Mapping[str, str] | None, path: str) -> Mapping[str, str] | None:
-    """The columns of the command line as they are; of those of a project file what a collection has."""
-    from evenrank.io.column_names import SharedColumns, document_columns
+def searched_columns(columns: Mapping[str, str] | None, file: FileOption) -> Mapping[str, str] | None:
+    """Those of the command line that documents have, else those of the project file."""
+    from evenrank.io.column_names import document_columns
 
-    return document_columns(columns, path, ROLES) if isinstance(columns, SharedColumns) else columns
+    return file.get("columns") if columns is None else document_columns(columns, file.path, ROLES)
 
 
-def searched_queries(path: str, columns: Mapping[str, str] | None) -> Queries:
+def searched_queries(file: FileOption, columns: Mapping[str, str] | None) -> Queries:
     """Queries that all have a text."""
     from evenrank.io.queries import query_columns, read_queries
 
-    found = read_queries(path, columns=query_columns(columns))
+    named = file.get("columns") if columns is None else query_columns(columns)
+    found = read_queries(file.path, columns=named)
     if not found.texts.keys() >= set(found.distinct):
         raise found.without_text(", which a search needs")
     if found.weight_column is not None:
-        say(f"{path}: this command does not use the weights of queries: each counts once")
+        say(f"{file.path}: this command does not use the weights of queries: each counts once")
     return found
 
 

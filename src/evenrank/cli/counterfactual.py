@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from evenrank.cli.collection import (
-    ROLES,
     Cache,
     Collection,
     Columns,
@@ -18,7 +17,7 @@ from evenrank.cli.collection import (
     WorkOptions,
     declared_system,
     opened_cluster,
-    own_columns,
+    searched_columns,
     searched_queries,
 )
 from evenrank.cli.everywhere import Everywhere
@@ -28,7 +27,7 @@ from evenrank.cli.streams import say
 from evenrank.cli.typed import Arg, command
 from evenrank.cli.values import check_page, names_of, not_negative
 from evenrank.errors import DataError, MissingExtraError, ParameterError
-from evenrank.inputs.file_options import AGAINST, FileOption
+from evenrank.inputs.file_options import AGAINST, QUERIES, FileOption
 
 if TYPE_CHECKING:
     from evenrank.counterfactuals.experiment import Experiment, Move
@@ -89,10 +88,11 @@ class Swapping:
 def rank(
     documents: Collection = None,
     queries: Annotated[
-        str | None,
+        FileOption | None,
         Arg(
             "queries with their texts: a table with the columns query and text, lines of id, tab, text, or "
-            "XML"
+            "XML",
+            read=QUERIES.parse,
         ),
     ] = None,
     *,
@@ -154,8 +154,7 @@ def rank(
     from evenrank.counterfactuals.experiment import Experiment
     from evenrank.counterfactuals.experiment import one_at_a_time as moved_alone
     from evenrank.counterfactuals.pairings import Pairings
-    from evenrank.inputs.input_files import categories_by
-    from evenrank.io.column_names import document_columns
+    from evenrank.inputs.reading import categories_by
     from evenrank.measures.rank_overlap import RBO
     from evenrank.scores.files import WRITTEN, file_format
     from evenrank.systems import make_system, read_texts
@@ -184,7 +183,7 @@ def rank(
         swaps = _swaps(swapping, share, range(everywhere.seed or 0, (everywhere.seed or 0) + pairings))
         texts = read_texts(
             documents.path,
-            columns=document_columns(columns, documents.path, ROLES),
+            columns=searched_columns(columns, documents),
             format=documents.get("format"),
         )
         found = searched_queries(queries, columns)
@@ -277,7 +276,7 @@ def swap(
             resume=not work.no_resume,
             progress=bar,
             format=documents.get("format"),
-            columns=own_columns(columns, documents.path),
+            columns=columns or documents.get("columns"),
             on=cluster,
         )
     if details is not None:

@@ -13,9 +13,9 @@ from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.shared import read_inputs
 from evenrank.cli.streams import put, say, terminal_width
-from evenrank.cli.typed import Arg, command
+from evenrank.cli.typed import Arg, Takes, command
 from evenrank.errors import ParameterError, counted
-from evenrank.inputs.file_options import QRELS, FileOption
+from evenrank.inputs.description import Description
 
 Changes = Annotated[
     tuple[str, ...],
@@ -62,13 +62,11 @@ def erase(
     [erase] of the project file says what is erased. Fitting takes seconds on a CPU and needs no training;
     encoding the documents first takes longer."""
     from evenrank.cli.erase import write_erased
-    from evenrank.inputs.description import Description
 
     project = everywhere.project
     if output is None:
         output = "eraser.safetensors" if project is None else project.default_output("eraser.safetensors")
-    columns = None if project is None else project.description().columns
-    known = Description(documents=documents, columns=columns)
+    known = Description(documents=documents)
     write_erased(what, output, known, project, set_, everywhere.seed or 0)
     say(f"wrote {output}")
     return 0
@@ -85,14 +83,7 @@ def erase(
 def train(
     *,
     everywhere: Everywhere,
-    qrels: Annotated[
-        tuple[FileOption, ...],
-        Arg("relevance judgements of the training queries", "FILE", read=QRELS.parse),
-    ] = (),
-    queries: Annotated[
-        str | None, Arg("the queries with their texts, as every command reads them", "FILE")
-    ] = None,
-    documents: Documents = None,
+    known: Annotated[Description, Takes(("qrels", "queries", "documents"))],
     set_: Changes = (),
     output: Annotated[
         str | None,
@@ -108,7 +99,6 @@ def train(
     reversed, once for each strength. The table [debias] of the project file describes what to train. The
     folder gets a ranker for every checkpoint, the run that each re-ranked, and logs that TensorBoard reads. A
     training that was stopped goes on when the same command is given again."""
-    from evenrank.inputs.description import Description
     from evenrank.neural.config import DISTILLATION, changed, config_of, make_config
     from evenrank.neural.extra import require
 
@@ -118,16 +108,15 @@ def train(
     if output is None:
         output = "models" if project is None else project.default_output("models")
     config = make_config(changed({}, changes)) if project is None else config_of(project, changes)
-    columns = None if project is None else project.description().columns
-    known = Description(qrels=qrels, queries=queries, documents=documents, columns=columns)
-    needed = {"--qrels": qrels, "--queries": queries, "--documents": documents}
+    known = Description(qrels=known.qrels, queries=known.queries, documents=known.documents)
+    needed = {"--qrels": known.qrels, "--queries": known.queries, "--documents": known.documents}
     if config.model.loss == DISTILLATION:
         del needed["--qrels"]
-        known = replace(known, qrels=())  # the project may have some for other queries
+        known = replace(known, qrels=None)  # the project may have some for other queries
     elif config.examples.triples is not None:
         needed = {}
         # triples have their own queries and texts; the others may be wanted to re-rank a run
-        known = replace(known, qrels=(), queries=None)
+        known = replace(known, qrels=None, queries=None)
     if lacking := [name for name, given in needed.items() if not given]:
         raise ParameterError(
             f"training learns from {', '.join(needed)}: give {', '.join(lacking)}, here or in [data] of a "

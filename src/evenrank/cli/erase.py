@@ -214,7 +214,7 @@ def _targets(ids: Sequence[str], known: Description, keys: Erase) -> Targets:
     with Bar("scanning", "bytes") as bar:
         words = scan(
             file.path, read_lexicon(keys.lexicon), progress=bar, format=file.get("format"),
-            columns=known.document_columns,
+            columns=file.get("columns"),
         )  # fmt: skip
     found = Targets.of_words(words, ids, tau=keys.tau, label_alone=keys.targets == "label")
     missing = [str(ids[int(place)]) for place in np.flatnonzero(~found.known)[:4]]
@@ -232,7 +232,7 @@ def _encoded(encoder: str, known: Description, keys: Erase) -> VectorSource:
     file = _documents(known)
 
     def texts() -> Iterator[tuple[str, str]]:
-        for batch in read_documents(file.path, format=file.get("format"), columns=known.document_columns):
+        for batch in read_documents(file.path, format=file.get("format"), columns=file.get("columns")):
             columns = (batch.column(name).to_pylist() for name in ("id", "text"))
             yield from zip(*columns, strict=True)
 

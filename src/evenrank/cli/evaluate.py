@@ -40,7 +40,6 @@ def add(commands: Commands) -> None:
         evenrank evaluate bm25.trec --groups stars=stars.csv:ordinal --target stars=0.5,0.3,0.2 -m GF@10
         evenrank evaluate draws/ --qrels qrels.txt --groups gender=gender.csv -m 'EE_L@10 EE_D@10'
         evenrank evaluate bm25.trec --against dense.trec -m 'RBO(p=0.9)@10'
-        evenrank evaluate runs.csv --columns query=topic_id,score=bm25 --qrels qrels.txt -m AP
         zcat dense.trec.gz | evenrank evaluate dense=- --qrels qrels.txt -m 'AP(rel=2)' -o scores.jsonl
         """,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -140,10 +140,10 @@ def apply_everywhere(arguments: argparse.Namespace, choice: Everywhere) -> None:
     for name, value in filled.items():
         setattr(arguments, name, value)
     _forget_absent_baseline(arguments, filled)
-    if getattr(arguments, "background", None):
-        arguments.background = _background_file(
-            arguments.background, getattr(arguments, "runs", None) or [], project
-        )
+    for name in ("background", "against"):
+        if getattr(arguments, name, None):
+            runs = list(getattr(arguments, "runs", None) or ()) if name == "background" else []
+            setattr(arguments, name, _run_of_project(getattr(arguments, name), runs, project))
     arguments.filled = set(filled)
     if filled or project.table(arguments.command):
         hint = f" ({NO_PROJECT} ignores it)" if choice.path is None else ""
@@ -184,37 +184,22 @@ def _by_name(runs: list[FileOption], project: Project) -> list[FileOption]:
     ]
 
 
-def _background_file(background: FileOption, runs: list[FileOption], project: Project) -> FileOption:
-    """The background, which may be a run of the project file that is not among the runs of this command."""
+def _run_of_project(given: FileOption, runs: list[FileOption], project: Project) -> FileOption:
+    """A file, or a run that the project file names and that is not among the runs of this command."""
     from evenrank.inputs.run_names import run_names
 
     known = project.description()
     named = dict(zip(known.names, known.runs, strict=True))
-    if background.path in run_names(runs) or background.path not in named or Path(background.path).exists():
-        return background
-    file = named[background.path]
-    return replace(file, name=None, options={**file.options, **background.options})
+    if given.path in run_names(runs) or given.path not in named or Path(given.path).exists():
+        return given
+    file = named[given.path]
+    return replace(file, name=None, options={**file.options, **given.options})
 
 
 def _values(project: Project, given: dict[str, Any]) -> dict[str, Any]:
-    from evenrank.io.column_names import SharedColumns
-
     known = project.description()
-    values: dict[str, Any] = {
-        "runs": list(known.runs),
-        "qrels": list(known.qrels),
-        "words": known.words,
-        "groups": [[option] for option in known.groups],
-        "target": list(known.targets),
-        "polarity": known.polarity,
-        "background": known.background,
-        "table": list(known.tables),
-        "queries": known.queries,
-        "by": known.by,
-        "documents": known.documents,
-        "columns": known.columns and SharedColumns(known.columns),
-        **project.options(),
-    }
+    values = {field.name: getattr(known, field.name) for field in fields(known) if field.name != "notes"}
+    values |= project.options()
     if given.get("scores"):  # these are compared as they are
         for name in ("runs", "measures", "cutoffs", "queries", "by", "baseline"):
             values.pop(name, None)

@@ -98,7 +98,7 @@ def _is_among(path: str, known: Description) -> bool:
 
     kept = tuple(file for file in known.runs if file.path != STDIN)  # standard input is read only once
     files = (*kept, replace(RUN.parse(path), name=OTHER))
-    *runs, other = Description(runs=files, columns=known.columns).read().runs.values()
+    *runs, other = Description(runs=files).read().runs.values()
     return any(_same_lists(run, other) for run in runs)
 
 

@@ -12,7 +12,7 @@ from evenrank.cli.printing import Format, TableFile, print_tables
 from evenrank.cli.streams import say
 from evenrank.cli.typed import Arg, command
 from evenrank.errors import ParameterError, counted, few
-from evenrank.inputs.file_options import BACKGROUND, DOCUMENTS, RUN, FileOption
+from evenrank.inputs.file_options import BACKGROUND, QUERIES, RUN, SCANNED, FileOption
 
 if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
@@ -21,7 +21,7 @@ NAMES = "gender-en-names"  # which words are first names
 
 Name = Annotated[str, Arg("a lexicon, by name or file")]
 Texts = Annotated[
-    FileOption | None, Arg("documents that show how the words are used", "FILE", read=DOCUMENTS.parse)
+    FileOption | None, Arg("documents that show how the words are used", "FILE", read=SCANNED.parse)
 ]
 VECTORS = Arg(
     "vectors of words, a word and its numbers on each line (GloVe), or an encoder: wordllama, minilm, a "
@@ -215,7 +215,9 @@ def sensitivity(
         FileOption | None,
         Arg("the documents that NFaiRR is normalised by, as in evaluate", "FILE", read=BACKGROUND.parse),
     ] = None,
-    queries: Annotated[str | None, Arg("the queries to score, as in evaluate", "FILE")] = None,
+    queries: Annotated[
+        FileOption | None, Arg("the queries to score, as in evaluate", "FILE", read=QUERIES.parse)
+    ] = None,
     missing: Annotated[
         Literal["error", "neutral", "drop"] | None, Arg("documents without counts, as in evaluate")
     ] = None,

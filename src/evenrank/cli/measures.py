@@ -156,7 +156,7 @@ def _answers(found: list[type[Measure]]) -> str:
 # what is needed, in words, and the option of evaluate that gives it
 _OPTIONS = {
     "relevance": ("relevance judgements", "--qrels FILE"),
-    "intents": ("relevance judgements by intent", "--qrels FILE:intents"),
+    "intents": ("relevance judgements by intent", "--intents FILE"),
     "words": ("counts of group words (from evenrank scan)", "--words FILE"),
     "group": ("the groups of the documents", "--groups NAME=FILE"),
     "polarity": ("scores of opinion (from evenrank polarise)", "--polarity FILE"),

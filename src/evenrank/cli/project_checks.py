@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenrank.cli.shared import ROLES
 from evenrank.errors import EvenrankError, MissingExtraError, installing
 from evenrank.io.remote import is_remote
 from evenrank.io.shards import is_many, list_shards
@@ -32,12 +31,11 @@ class ProjectCheck:
     def __init__(self, project: Project) -> None:
         self._project = project
         given, self._options = project.as_far_as_right()
-        self.known: Description = replace(given, lexicon=self._options.get("lexicon"))
+        self.known: Description = given
         self.inputs: Inputs | None = None
         found = [
             *project.problems(),
             *self._files(),
-            *self._columns(),
             *self._runs(),
             *self._measures(),
             *self._report(),
@@ -76,7 +74,7 @@ class ProjectCheck:
                 if self.known.queries is not None:
                     from evenrank.auditing.sources import queries_to_ask
 
-                    queries_to_ask(self.known.queries, self.known.columns)
+                    queries_to_ask(self.known.queries)
         except MissingExtraError:
             return
         except EvenrankError as error:
@@ -88,12 +86,6 @@ class ProjectCheck:
         """The folder or the pattern of the documents, where they are several files of this machine."""
         path = None if self.known.documents is None else self.known.documents.path
         return path if is_many(path) and not is_remote(path or "") else None
-
-    def _columns(self) -> Iterator[str]:
-        for role in self.known.columns or {}:
-            if role not in (*ROLES, "id"):
-                known = ", ".join(ROLES)
-                yield f"{self._project.name}: data.columns: {role!r} is not a role; the roles are {known}"
 
     def _runs(self) -> Iterator[str]:
         name = self._project.name
@@ -166,7 +158,7 @@ class ProjectCheck:
     def _lexicon(self) -> Iterator[str]:
         from evenrank.io.lexicons import read_lexicon
 
-        lexicon = self._options.get("lexicon")
+        lexicon = self._options.get("lexicon", self.known.lexicon)
         if lexicon is not None:
             yield from self._about("lexicon", read_lexicon, lexicon)
 

@@ -174,7 +174,7 @@ def _write_run(arguments: argparse.Namespace, known: Description) -> int:
             done = rerank(inputs, _neural(model, inputs, bar))
     say(_describe(ranking, done))
     if method is not None:
-        _say_targets(method, inputs, {option.name for option in known.targets})
+        _say_targets(method, inputs, {option.name for option in known.target})
     write_ranked(done, arguments)
     return 0
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from evenrank.cli.collection import (
-    ROLES,
     Documents,
     On,
+    QueryFile,
     SearchColumns,
     declared_system,
     opened_cluster,
+    searched_columns,
     searched_queries,
 )
 from evenrank.cli.everywhere import Everywhere
@@ -50,7 +51,7 @@ def retrieve(
     *,
     everywhere: Everywhere,
     documents: Documents = None,
-    queries: Annotated[str | None, Arg("the queries, with an id and a text for each", "FILE")] = None,
+    queries: QueryFile = None,
     columns: SearchColumns = None,
     output: Annotated[
         str | None, Arg("the run to write: TREC, .csv, .tsv, .jsonl or .parquet", "FILE", "-o")
@@ -66,7 +67,6 @@ def retrieve(
     command continues after an interruption. A small file beside the run, FILE.system.json, records the
     system, its class and its depth."""
     from evenrank.io import write_run
-    from evenrank.io.column_names import document_columns
     from evenrank.io.documents import DocumentsFile
     from evenrank.io.written import RUN_WRITTEN, checked_format
     from evenrank.systems import parse_system
@@ -98,8 +98,7 @@ def retrieve(
     asked = {query: read.texts[query] for query in read.distinct}
     texts, notes = None, list[str]()
     if documents is not None:
-        named = document_columns(columns, documents.path, ROLES)
-        file = DocumentsFile(documents.path, documents.get("format"), named)
+        file = DocumentsFile(documents.path, documents.get("format"), searched_columns(columns, documents))
         texts, notes = read_collection(file, searched=searched)
     kept = Path(output).parent / CACHE if cache is None else Path(cache)
     with work_bar() as bar, opened_cluster(on) as cluster:

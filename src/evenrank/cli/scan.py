@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from evenrank.cli.collection import Collection, Columns, WorkOptions, opened_cluster, own_columns
+from evenrank.cli.collection import Collection, Columns, WorkOptions, opened_cluster
 from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.progress import ResumableBar
 from evenrank.cli.streams import put, say
@@ -119,7 +119,7 @@ def scan(
     with opened_cluster(work.on, work.threads) as cluster, ResumableBar("scanning") as bar, _messages(bar):
         how: dict[str, Any] = {
             "tokenizer": tokenizer, "threads": work.threads, "resume": not work.no_resume, "progress": bar,
-            "format": documents.get("format"), "columns": own_columns(columns, path), "on": cluster,
+            "format": documents.get("format"), "columns": columns or documents.get("columns"), "on": cluster,
         }  # fmt: skip
         if name == "groups":
             found = derive_groups(path, output, lexicon, minimum=field.minimum, **how)

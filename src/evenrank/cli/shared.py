@@ -13,27 +13,15 @@ from evenrank.cli.streams import say
 from evenrank.cli.values import columns_of, positive, positives
 from evenrank.cli.values import option as option
 from evenrank.errors import ParameterError
-from evenrank.inputs.file_options import (
-    BACKGROUND,
-    DOCUMENTS,
-    POLARITY,
-    QRELS,
-    RUN,
-    FileOption,
-)
-from evenrank.inputs.group_options import groups_of, target_of
+from evenrank.inputs.description import Description
+from evenrank.inputs.file_options import RUN, FileOption
 
 if TYPE_CHECKING:
     from evenrank.inputs import Inputs
-    from evenrank.inputs.description import Description
     from evenrank.measures import Measure
     from evenrank.scores import Scores
 
-RUN_HELP = (
-    "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names the run; "
-    ":format=csv and :ties=file|trec behind it say how to read it, :class=dense and :system=NAME what audit "
-    "tables call it"
-)
+RUN_HELP = "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names it"
 WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
 ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text", "weight")
 DOCUMENT_ROLES = ("id", "text", "title")
@@ -52,85 +40,17 @@ def add_runs(
     )
 
 
-class _Some:
-    """A group of options that takes those of some names, and sets the others to nothing."""
-
-    def __init__(self, group: Any, names: Sequence[str]) -> None:
-        self._group, self._names = group, names
-
-    def add_argument(self, option: str, **settings: Any) -> None:
-        name = option.removeprefix("--")
-        if name in self._names:
-            self._group.add_argument(option, **settings)
-        else:
-            self._group.set_defaults(**{name: None})
+COMMON = (
+    "qrels", "intents", "words", "groups", "target", "polarity", "background", "documents", "queries", "by",
+    "missing",
+)  # fmt: skip
 
 
-def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] | None = None) -> None:
-    """What is known about runs, documents and queries: the same options in every command that scores runs.
+def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] = COMMON) -> None:
+    """What is known about runs, documents and queries: the same options in every command that scores runs."""
+    from evenrank.cli.typed import add_options
 
-    A command that needs fewer of them names them in ``only``; the others are as if they were not given.
-    """
-    known: Any = parser.add_argument_group("what is known about documents and queries")
-    if only is not None:
-        known = _Some(known, only)
-    known.add_argument(
-        "--qrels", type=option(QRELS.parse), action="append", metavar="FILE",
-        help="relevance judgements; FILE:intents are judgements by intent (TREC Web); :format=ntcir reads "
-        "lines 'query document L2'; FILE:clicks[:eta=N] is a table of clicks by query, document and rank, "
-        "divided by rank^-eta (default: 1); FILE:ratings is a table of user, item and rating (:step=0.5 "
-        "counts halves, so that grades are whole); "
-        "FILE:intents:probabilities=FILE says how likely intents are; may be given once of each kind",
-    )  # fmt: skip
-    known.add_argument("--words", metavar="FILE", help="counts of group words, written by evenrank scan")
-    known.add_argument(
-        "--groups", type=option(groups_of), action="append", metavar="NAME=FILE[:OPTION..]",
-        help="the groups that documents belong to: an attribute and its file, fields of --documents "
-        "(seller,country), or NAME=words for the groups of the word counts; may be repeated. Options: "
-        "ordinal, "
-        "multilabel, full, own, votes, error=RATES, values=a,b, even=BOTH, ignore=OTHER, bins=4 or "
-        "bins=10,50 (numbers as ordered groups), column=, format=, document=, query=, share=, rater=; of "
-        "judgements: intents[:probabilities=FILE] or iteration, the second column",
-    )  # fmt: skip
-    known.add_argument(
-        "--target", type=option(target_of), action="append", metavar="NAME=TARGET",
-        help="the share that each group should get: uniform (default), present, pool, relevance, collection, "
-        "shares by value (f:0.4,m:0.6) or in order (0.5,0.3,0.2), or a file of shares; may be repeated. "
-        "averaged:TARGET is the mean of such shares and of those of the relevant documents (TREC Fair), with "
-        ":unknown=VALUE for documents of which nothing is known",
-    )  # fmt: skip
-    known.add_argument(
-        "--polarity", type=option(POLARITY.parse), metavar="FILE",
-        help="scores of opinion, written by evenrank polarise; or a file of labels with :positive=PRO",
-    )  # fmt: skip
-    known.add_argument(
-        "--background", type=option(BACKGROUND.parse), metavar="FILE",
-        help="the documents that NFaiRR and NSetFaiRR are normalised by: a run (one of the runs by name, "
-        "or a "
-        "file; its first 200 documents, or :depth=N), a list of document ids, or 'collection' for all "
-        "documents "
-        "of --words. Default: the run itself, if there is one only",
-    )  # fmt: skip
-    known.add_argument(
-        "--documents", type=option(DOCUMENTS.parse), metavar="FILE",
-        help="the documents: their fields can be groups, their texts are shown in reports and scored by "
-        "rankers",
-    )  # fmt: skip
-    known.add_argument(
-        "--queries", metavar="FILE",
-        help="the queries to score: a table with a column query and perhaps text, categories and weight, "
-        "lines of an id (and a text behind a tab), or XML topics. Default: the judged queries, or those of "
-        "the run",
-    )  # fmt: skip
-    add_by(known)
-    known.add_argument(
-        "--missing", choices=("error", "neutral", "none", "uniform", "undefined", "drop"),
-        help="documents that lack evidence: an error (default for words), neutral (no group words), none (of "
-        "no group; default for shares), uniform (belong equally to all groups; default for most measures of "
-        "groups), undefined (as by default, but a list of such documents alone has no value), or left out of "
-        "the list (drop)",
-    )  # fmt: skip
-    add_columns(known)
+    add_options(parser, Description, only)
 
 
 def add_by(parser: Any) -> None:
@@ -217,38 +137,13 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 def description(arguments: argparse.Namespace) -> Description:
     """The inputs that the command line and the project file name."""
-    from evenrank.inputs.description import Description
+    from evenrank.cli.typed import as_options
 
-    groups = tuple(one for given in arguments.groups or () for one in given)
-    targets = tuple(arguments.target or ())
-    if "target" in arguments.filled:  # a file may have targets of attributes that this command does not use
-        names = {option.name for option in groups}
-        targets = tuple(one for one in targets if names.issuperset(one.name.split("*")))
-    return Description(
-        runs=tuple(arguments.runs or ()),
-        qrels=tuple(arguments.qrels or ()),
-        words=arguments.words,
-        groups=groups,
-        targets=targets,
-        polarity=arguments.polarity,
-        background=arguments.background,
-        against=getattr(arguments, "against", None),
-        tables=tuple(getattr(arguments, "table", None) or ()),
-        queries=arguments.queries,
-        by=arguments.by,
-        documents=arguments.documents,
-        columns=arguments.columns,
-        lexicon=_lexicon(arguments),
-    )
-
-
-def _lexicon(arguments: argparse.Namespace) -> str | None:
-    """The lexicon of the option or of the project file: its words are counted where no counts are given."""
-    given: str | None = getattr(arguments, "lexicon", None)
-    if given is not None or arguments.project is None:
-        return given
-    found: str | None = arguments.project.options().get("lexicon")
-    return found
+    known = Description(**as_options(vars(arguments), Description))
+    if "target" not in arguments.filled:
+        return known
+    names = {option.name for option in known.groups}  # a file may have targets of other attributes
+    return replace(known, target=tuple(one for one in known.target if names.issuperset(one.name.split("*"))))
 
 
 def description_for_measures(arguments: argparse.Namespace) -> Description:
@@ -264,7 +159,7 @@ def read_inputs(known: Description, *, weighs: bool = False) -> Inputs:
     """
     found = known.read(progress)
     if found.query_weights is not None and not weighs:
-        say_unused_weights(str(known.queries))
+        say_unused_weights(known.queries.path)  # type: ignore[union-attr]
         found = replace(found, query_weights=None)
     for note in known.notes:
         say(note)

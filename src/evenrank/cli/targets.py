@@ -47,6 +47,6 @@ def asked_targets(known: Description, others: str | None = None) -> dict[str, st
 
     named = {
         option.name: EQUAL if option.target == "uniform" and not option.averaged else None
-        for option in known.targets
+        for option in known.target
     }
     return named if others is None else {OTHERS: others, **named}

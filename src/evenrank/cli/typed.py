@@ -18,16 +18,27 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import partial
 from types import ModuleType, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from evenrank.cli.commands import SUMMARIES
 from evenrank.cli.everywhere import Everywhere
 from evenrank.cli.parser import ACTION, Parser, add_command, listed
 from evenrank.cli.values import number, option, positive
+from evenrank.inputs.description import Arg as Arg
 
 if TYPE_CHECKING:
     from evenrank.cli.parser import Commands
@@ -35,13 +46,10 @@ if TYPE_CHECKING:
 READERS: dict[Any, Callable[[str], Any]] = {int: positive, float: number, str: str}
 
 
-class Arg(NamedTuple):
-    """What the type of a parameter does not say."""
+class Takes(NamedTuple):
+    """Those options of a dataclass that a command takes; the others are as if they were not given."""
 
-    help: str
-    form: str | None = None  # what stands for the value in the help, as FILE
-    short: str | None = None  # a second name, as -o
-    read: Callable[[str], Any] | None = None  # makes the value of the text
+    names: tuple[str, ...]
 
 
 class Command(NamedTuple):
@@ -92,18 +100,54 @@ def add_module(commands: Commands, name: str, module: ModuleType) -> None:
 def _add(commands: Commands, name: str, command: Command, summary: str) -> None:
     parser = add_command(commands, name, command.description, "\n".join(command.examples), summary=summary)
     for parameter in command.parameters:
-        for one in _shared_options(parameter.annotation) or [parameter]:
-            if one.annotation is not Everywhere:
-                _add_option(parser, one)
+        if shared := _dataclass_of(parameter.annotation):
+            add_options(parser, *shared)
+        elif parameter.annotation is not Everywhere:
+            _add_option(parser, parameter)
     parser.set_defaults(run=partial(_call, command), reads_project=command.reads_project)
 
 
-def _shared_options(kind: Any) -> list[inspect.Parameter]:
-    """The options of a dataclass, which are parameters as well; none of any other type."""
-    if not is_dataclass(kind):
-        return []
-    fields = inspect.signature(kind, eval_str=True).parameters.values()  # type: ignore[arg-type]
-    return [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields]
+def _dataclass_of(annotation: Any) -> tuple[Any, tuple[str, ...] | None] | None:
+    """A set of options that several commands share, and which of them this one takes: all, if None."""
+    beside: list[Any] = []
+    if get_origin(annotation) is Annotated:
+        annotation, *beside = get_args(annotation)
+    names = next((one.names for one in beside if isinstance(one, Takes)), None)
+    return (annotation, names) if is_dataclass(annotation) else None
+
+
+def add_options(parser: Any, kind: Any, names: Sequence[str] | None = None) -> None:
+    """The fields of a dataclass as options; those that are not taken can come from the project file."""
+    for one in _options_of(kind):
+        if names is None or one.name in names:
+            _add_option(parser, one)
+        else:
+            parser.set_defaults(**{one.name: None})
+
+
+def _options_of(kind: Any) -> Iterable[inspect.Parameter]:
+    """The fields of a dataclass that are declared as options or arguments."""
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        if get_origin(hints[field.name]) is Annotated:
+            _, arg = _kind_of(hints[field.name])
+            place = (
+                inspect.Parameter.POSITIONAL_OR_KEYWORD if arg.argument else inspect.Parameter.KEYWORD_ONLY
+            )
+            yield inspect.Parameter(field.name, place, default=field.default, annotation=hints[field.name])
+
+
+def as_options(given: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """What was given of the fields of a dataclass; a text that names several things adds each of them."""
+    return {
+        one.name: _several(given[one.name]) for one in _options_of(kind) if given.get(one.name) is not None
+    }
+
+
+def _several(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
+        return value
+    return tuple(inner for one in value for inner in (one if isinstance(one, list) else [one]))
 
 
 def _add_option(parser: Parser, parameter: inspect.Parameter) -> None:
@@ -133,12 +177,21 @@ def _add_option(parser: Parser, parameter: inspect.Parameter) -> None:
     if kind is bool:
         del settings["metavar"]
         settings |= {"action": "store_const", "const": True}
-    elif several:
-        settings["action"] = "append"
+    else:
+        settings["action"] = "append" if several else _Once
     if default is inspect.Parameter.empty:
         settings["required"] = True
     long = "--" + parameter.name.strip("_").replace("_", "-")
     parser.add_argument(*filter(None, (arg.short, long)), dest=parameter.name, **settings)
+
+
+class _Once(argparse.Action):
+    """An option whose second value would silently take the place of the first."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{option_string} is given twice: leave one of them out")
+        setattr(namespace, self.dest, values)
 
 
 def _kind_of(annotation: Any) -> tuple[Any, Arg]:
@@ -166,11 +219,10 @@ def _call(command: Command, arguments: argparse.Namespace) -> int:
         for one in parameters:
             if one.annotation is Everywhere:
                 values[one.name] = arguments.everywhere
-            elif shared := _shared_options(one.annotation):
-                values[one.name] = one.annotation(**values_of(shared))
+            elif shared := _dataclass_of(one.annotation):
+                values[one.name] = shared[0](**as_options(given, shared[0]))
             elif one.name in given:
-                value = given[one.name]
-                values[one.name] = tuple(value) if isinstance(value, list) else value
+                values[one.name] = _several(given[one.name])
         return values
 
     return command.function(**values_of(command.parameters))

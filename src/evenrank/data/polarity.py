@@ -149,6 +149,6 @@ def label_signs(
     if unknown:
         raise DataError(
             f"the label {unknown[0]!r} is neither positive ({positive!r}) nor negative ({negative!r}): if it "
-            f"takes no side, say neutral=[{unknown[0]!r}] (--polarity FILE:neutral={unknown[0]})"
+            f"takes no side, say neutral=[{unknown[0]!r}] (in the project file too)"
         )
     return np.array([1.0 if label == positive else -1.0 if label == negative else 0.0 for label in labels])

@@ -63,7 +63,7 @@ def label_intervals(
     if not uncertain:
         raise ParameterError(
             "no label is uncertain: give shares of several values, votes of raters who disagree "
-            "(--groups NAME=FILE:votes), or error rates of the labels (--groups NAME=FILE:error=RATES)"
+            "(votes = true under [groups.NAME]), or error rates of the labels (error = RATES)"
         )
     wanted = parse_measures(measures)
     observed = tuple(group.observed or group for group in inputs.groups)

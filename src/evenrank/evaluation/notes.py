@@ -305,7 +305,7 @@ def _describe_groups(membership: Membership) -> str:
     if not membership.named:
         said += (
             ". These are all the labels found: if some are not groups, name the groups with values= and say "
-            "what the other labels are with even= or ignore= (in the shell FILE:values=..:ignore=..)"
+            "what the other labels are with even= or ignore= (keys of [groups.NAME] in the project file)"
         )
     return said
 

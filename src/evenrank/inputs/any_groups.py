@@ -10,7 +10,8 @@ from typing import Any
 
 from evenrank.data.membership import Membership
 from evenrank.errors import InputTypeError, ParameterError
-from evenrank.inputs.group_options import DOCUMENTS, GroupSources, groups_of, memberships, target_of
+from evenrank.inputs.group_options import DOCUMENTS, groups_of, target_of
+from evenrank.inputs.memberships import GroupSources, memberships
 
 OF_A_ROW = ("document", "query", "text", "title", "weight")  # roles of columns that are no attribute
 OF_A_VALUE = ("value", "share", "rater")  # a table that has one of these has a row for each value

@@ -74,7 +74,9 @@ def _is_list(mapping: Mapping[Any, Any]) -> bool:
 def as_judgements(qrels: Any) -> Qrels | DiversityQrels | None:
     from evenrank.io import read_qrels
 
-    return qrels if qrels is None or isinstance(qrels, (Qrels, DiversityQrels)) else read_qrels(qrels)
+    if qrels is None or isinstance(qrels, (Qrels, DiversityQrels)):
+        return qrels
+    return qrels.qrels() if hasattr(qrels, "qrels") else read_qrels(qrels)  # those of clicks
 
 
 def as_against(against: Any) -> Run | None:
@@ -319,7 +321,7 @@ _WAY_OUT = {
     "words": "word counts: pass words= (--words FILE), as scan gives",
     "polarity": "polarity: pass polarity= (--polarity FILE), as polarise gives",
     "relevance": "judgements: pass qrels= (--qrels FILE)",
-    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--qrels FILE:intents); "
+    "intents": "judgements by intent: pass intents=read_qrels(FILE, diversity=True) (--intents FILE); "
     "alpha_nDCG, ERR_IA, NRBP and I_rec take groups as intents with attr=",
 }
 

@@ -1,4 +1,4 @@
-"""Files as people name them: ``NAME=FILE:key=value:flag``, the same form for every kind of input."""
+"""Files as people name them: ``NAME=FILE`` in the shell, a file and how it is read in a project file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,6 @@ from evenrank.errors import ParameterError, nearest_hint
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
 _WILD = re.compile(r"[*?\[]")
-
-
-def run_formats() -> Sequence[str]:
-    """Looked up when a format is named: the formats load Arrow, which a command line does not need."""
-    from evenrank.io.source import format_names
-
-    return format_names()
-
-
-def qrels_formats() -> Sequence[str]:
-    return (*run_formats(), "ntcir")
-
-
-def document_formats() -> Sequence[str]:
-    from evenrank.io.document_formats import document_format_names
-
-    return document_format_names()
-
-
-TIES = ("trec", "file")
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
@@ -76,7 +56,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 @dataclass(frozen=True)
 class FileOption:
-    """A file, what it is called, and how to read it."""
+    """A file, what it is called, and how it is read: keywords of the function that reads it."""
 
     path: str
     name: str | None = None
@@ -94,69 +74,62 @@ class FileOption:
 
 @dataclass(frozen=True)
 class FileForm:
-    """Which options may stand behind a file, and whether a name may or must stand before it."""
+    """Whether a name may or must stand before a file, and the few keys that may stand behind it."""
 
     what: str  # for messages: "a run", "judgements"
     keys: Sequence[str] = ()
-    flags: Sequence[str] = ()
     numbers: Sequence[str] = ()  # keys whose value is an integer above 0
-    choices: Mapping[str, Sequence[str] | Callable[[], Sequence[str]]] = field(default_factory=dict)
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     named: bool = False
     must_be_named: bool = False
 
     def parse(self, text: str) -> FileOption:
         """
-        >>> RUN.parse("bm25=runs/bm25.txt:format=csv:ties=file")
-        FileOption(path='runs/bm25.txt', name='bm25', options={'format': 'csv', 'ties': 'file'})
-        >>> RUN.parse("2024:06.trec").path
-        '2024:06.trec'
+        >>> RUN.parse("bm25=runs/bm25.txt")
+        FileOption(path='runs/bm25.txt', name='bm25', options={})
+        >>> BACKGROUND.parse("2024:06.trec:depth=50")
+        FileOption(path='2024:06.trec', name=None, options={'depth': 50})
         """
         parts = text.split(":")
         options: dict[str, Any] = {}
-        while len(parts) > 1 and self._is_option(parts[-1]):
-            key, equals, value = parts.pop().partition("=")
-            if key in options:
-                raise ParameterError(f"{key} is given twice in {text!r}")
-            options[key] = self._value(key, value, text) if equals else True
+        while len(parts) > 1 and (key := parts[-1].partition("="))[0] in self._keys and key[1]:
+            if key[0] in options:
+                raise ParameterError(f"{key[0]} is given twice in {text!r}")
+            options[key[0]] = self._value(key[0], key[2], text)
+            parts.pop()
         name, path = self._split(":".join(parts))
         self._check_misspelt(parts, path, text)
+        check_how(path if name is None or Path(path).exists() or ":" in path else text)
         if not path or (self.must_be_named and name is None):
             raise ParameterError(f"{self.what} must be {self.form}, got {text!r}")
         path = STDIN if path == STDIN_NAME else path
         return FileOption(path, name, dict(reversed(options.items())))
 
     def _check_misspelt(self, parts: Sequence[str], path: str, text: str) -> None:
-        """``bm25.trec:clas=dense`` would be a file called dense, under a name with a colon."""
+        """``models/base:bach=8`` would be a folder of that name."""
         key, equals, _ = parts[-1].partition("=")
-        known = [*self._keys, *self.flags]
-        if len(parts) < 2 or not (equals and key.isidentifier() and known) or Path(path).exists():
+        if len(parts) < 2 or not (equals and key.isidentifier() and self._keys) or Path(path).exists():
             return
         before = self._split(":".join(parts[:-1]))[1]
-        if Path(before).is_file() or difflib.get_close_matches(key, known, 1, 0.75):
-            raise ParameterError(f"{key} is no option of {self.what} in {text!r}{nearest_hint(key, known)}")
+        if Path(before).exists() or difflib.get_close_matches(key, self._keys, 1, 0.75):
+            hint = nearest_hint(key, self._keys)
+            raise ParameterError(f"{key} is no option of {self.what} in {text!r}{hint}")
 
     @property
     def form(self) -> str:
-        known = [*self.flags, *(f"{key}=.." for key in self._keys)]
-        return ("NAME=FILE" if self.named else "FILE") + "".join(f"[:{option}]" for option in known)
+        return ("NAME=FILE" if self.named else "FILE") + "".join(f"[:{key}=..]" for key in self._keys)
 
     @property
     def _keys(self) -> list[str]:
         return list(dict.fromkeys([*self.keys, *self.numbers, *self.choices]))
-
-    def _is_option(self, part: str) -> bool:
-        key, equals, _ = part.partition("=")
-        return key in self._keys if equals else part in self.flags
 
     def _value(self, key: str, value: str, text: str) -> Any:
         if key in self.numbers:
             if not (value.isascii() and value.isdigit() and int(value) > 0):
                 raise ParameterError(f"{key} must be an integer > 0, got {value!r} in {text!r}")
             return int(value)
-        allowed = self.choices.get(key, (value,))
-        allowed = allowed() if callable(allowed) else allowed
-        if value not in allowed:
-            known = ", ".join(allowed)
+        if value not in self.choices.get(key, (value,)):
+            known = ", ".join(self.choices[key])
             raise ParameterError(f"{key} must be one of {known}, got {value!r} in {text!r}")
         if not value.strip():
             raise ParameterError(f"{key}= names nothing in {text!r}")
@@ -170,21 +143,23 @@ class FileForm:
         return name.strip(), path
 
 
-RUN = FileForm(
-    "a run",
-    keys=("class", "system"),  # what audit tables call it by
-    choices={"format": run_formats, "ties": TIES},
-    named=True,
-)
-AGAINST = FileForm("a run", choices={"format": run_formats, "ties": TIES})
-QRELS = FileForm(
-    "a file of judgements",
-    keys=("eta", "step", "probabilities"),
-    flags=("intents", "clicks", "ratings"),
-    choices={"format": qrels_formats},
-)
-BACKGROUND = FileForm("a background", numbers=("depth",), choices={"format": run_formats, "ties": TIES})
-POLARITY = FileForm("a polarity file", keys=("positive", "negative", "neutral", "column", "format"))
-DOCUMENTS = FileForm("a collection", choices={"format": document_formats})
+def check_how(path: str) -> None:
+    """Say where the options of a file are said, to whoever writes them behind its name."""
+    file, colon, how = path.partition(":")
+    if colon and Path(file).is_file() and not Path(path).exists():
+        key, equals, value = how.partition(":")[0].partition("=")
+        raise ParameterError(
+            f"{path}: there is no such file. How {file} is read is said in the project file, in its table: "
+            f"file = {file!r} and {key} = {value if equals else 'true'}"
+        )
+
+
+RUN = FileForm("a run", named=True)
+QRELS = FileForm("a file of judgements")
+AGAINST = FileForm("a run")
+BACKGROUND = FileForm("a background", numbers=("depth",))
+DOCUMENTS = FileForm("a collection")
+QUERIES = FileForm("a file of queries")
+SCANNED = FileForm("a collection", choices={"format": ("jsonl", "csv", "tsv", "parquet", "warc")})
 TABLE = FileForm("a table of numbers", named=True, must_be_named=True)
 SCORES = FileForm("a file of scores", named=True)

@@ -7,6 +7,11 @@ qrels = "qrels.txt"
 [groups]
 publisher = "groups.csv"        # or "documents", where it is a field of the documents
 
+[groups.stars]                  # a table says how a file is read
+file = "labels.csv"
+column = "rating"
+ordinal = true
+
 [measures]
 use = ["nDCG@10", "GF@10"]
 
@@ -21,7 +26,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,20 +34,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evenrank.errors import DataError, EvenrankError, ParameterError, nearest_hint
 from evenrank.files import read_bytes
 from evenrank.inputs.description import COLLECTION, Description
-from evenrank.inputs.file_options import (
-    BACKGROUND,
-    DOCUMENTS,
-    POLARITY,
-    QRELS,
-    RUN,
-    TABLE,
-    FileForm,
-    FileOption,
-    matching,
-)
+from evenrank.inputs.file_options import BACKGROUND, RUN, FileOption, check_how, matching
 from evenrank.inputs.group_options import DOCUMENTS as OF_DOCUMENTS
 from evenrank.inputs.group_options import WORDS as OF_WORDS
-from evenrank.inputs.group_options import GroupsOption, TargetOption, groups_of, target_of
+from evenrank.inputs.group_options import TargetOption, groups_of, target_of
 from evenrank.inputs.several_files import attempt, collecting_problems, reading_files
 from evenrank.io.source import as_source
 from evenrank.io.toml import parse_toml
@@ -53,6 +48,7 @@ if TYPE_CHECKING:
 
 NAME = "evenrank.toml"
 NEAR = 0.8  # of two names of which one is probably a slip of the other
+OF_FILES = ("error", "probabilities")  # keys of how a file is read that name another file
 FETCHED = ("ir_datasets:", "http://", "https://", "ftp://")
 
 T = TypeVar("T")
@@ -131,32 +127,28 @@ class Project:
         return found
 
     def _describe(self) -> Description:
-        data = self.settings.data
-        qrels = [
-            attempt(partial(self._file, QRELS, "qrels")),
-            attempt(partial(self._file, QRELS, "intents", ":intents")),
-        ]
+        data, given = self.settings.data, self.settings
+        files = {
+            name: attempt(partial(self._file, getattr(data, name), f"data.{name}"))
+            for name in ("qrels", "intents", "polarity", "documents", "queries")
+        }
         tables = [
-            attempt(partial(self._located, TABLE, f"{name}={path}", f"data.tables.{name}"))
-            for name, path in data.tables.items()
+            attempt(partial(self._file, table, f"data.tables.{name}", name))
+            for name, table in data.tables.items()
         ]
-        groups = [attempt(partial(self._group, name, given)) for name, given in self.settings.groups.items()]
-        targets = [
-            attempt(partial(self._target, name, given)) for name, given in self.settings.targets.items()
-        ]
+        groups = [attempt(partial(self._group, name, one)) for name, one in given.groups.items()]
+        targets = [attempt(partial(self._target, name, one)) for name, one in given.targets.items()]
         return Description(
             runs=tuple(attempt(self._runs) or ()),
-            qrels=tuple(filter(None, qrels)),
             words=self._path(data.words),
             groups=tuple(filter(None, groups)),
-            targets=tuple(filter(None, targets)),
-            polarity=attempt(partial(self._file, POLARITY, "polarity")),
+            target=tuple(filter(None, targets)),
             background=attempt(self._background),
-            tables=tuple(filter(None, tables)),
-            queries=self._path(data.queries),
+            table=tuple(filter(None, tables)),
             by=self._by(",".join(data.by)),
-            documents=attempt(partial(self._file, DOCUMENTS, "documents")),
-            columns=data.columns or None,
+            missing=data.missing,
+            lexicon=self._lexicon(data.lexicon),
+            **files,
         )
 
     def options(self) -> dict[str, Any]:
@@ -167,16 +159,12 @@ class Project:
             "measures": list(measures.use),
             "cutoffs": list(measures.cutoffs),
             "rename": list(measures.labels.items()),
-            "missing": given.data.missing,
             "baseline": given.baseline,
             "report_output": None if given.report.output is None else str(self.folder / given.report.output),
         }
         if given.baseline is not None and (self.folder / given.baseline).is_file():  # else the name of a run
             found["baseline"] = str(self.folder / given.baseline)
         report.pop("output", None)
-        if given.data.lexicon is not None:
-            is_file = Path(given.data.lexicon).suffix
-            found["lexicon"] = str(self.folder / given.data.lexicon) if is_file else given.data.lexicon
         found |= given.compare.model_dump(exclude_unset=True) | report
         return {key: value for key, value in found.items() if value not in (None, [])}
 
@@ -239,10 +227,7 @@ class Project:
     def _runs(self) -> list[FileOption]:
         given = self.settings.data.runs
         if isinstance(given, Mapping):
-            named = {
-                name: _about(f"data.runs.{name}", partial(RUN.parse, path)) for name, path in given.items()
-            }
-            return [self._seen(FileOption(file.path, name, file.options)) for name, file in named.items()]
+            return [self._file(one, f"data.runs.{name}", name) for name, one in given.items()]
         listed = [given] if isinstance(given, str) else given
         return [file for text in listed for file in self._matching(text)]
 
@@ -254,14 +239,21 @@ class Project:
         found = matching(file.path, self.folder)
         if not found:
             raise ParameterError(f"data.runs: no file matches {text!r}")
-        return [FileOption(str(self.folder / path), None, file.options) for path in found]
+        return [FileOption(str(self.folder / path)) for path in found]
 
-    def _file(self, form: FileForm, key: str, more: str = "") -> FileOption | None:
-        given = getattr(self.settings.data, key)
-        return None if given is None else self._located(form, given + more, f"data.{key}")
+    def _file(self, given: Any, where: str, name: str | None = None) -> Any:
+        """A file, or a table with it and how it is read; None where there is none."""
+        if given is None:
+            return None
+        if isinstance(given, str):
+            _about(where, partial(check_how, str(self.folder / given)))
+            return self._seen(FileOption(given, name))
+        options = given.model_dump(exclude_unset=True)
+        return self._seen(FileOption(options.pop("file"), name, self._options(options)))
 
-    def _located(self, form: FileForm, text: str, where: str) -> FileOption:
-        return self._seen(_about(where, partial(form.parse, text)))
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """How a file is read; what is a file too is seen from the folder of the project."""
+        return {key: self._path(value) if key in OF_FILES else value for key, value in options.items()}
 
     def _seen(self, file: FileOption) -> FileOption:
         """The file as seen from the folder of the project."""
@@ -270,23 +262,31 @@ class Project:
     def _path(self, given: str | None) -> str | None:
         return None if given is None else self._seen(FileOption(given)).path
 
+    def _lexicon(self, given: str | None) -> str | None:
+        return str(self.folder / given) if given is not None and Path(given).suffix else given
+
     def _background(self) -> FileOption | None:
         given = self.settings.data.background
         if given is None:
             return None
-        file = BACKGROUND.parse(given)
+        if isinstance(given, str):
+            file = _about("data.background", partial(BACKGROUND.parse, given))
+        else:
+            options = given.model_dump(exclude_unset=True)
+            file = FileOption(options.pop("file"), None, options)
         beside = self.folder / file.path
         return file if file.path == COLLECTION or not beside.exists() else file.seen_from(self.folder)
 
     def _by(self, text: str) -> str | None:
         return str(self.folder / text) if text and (self.folder / text).is_file() else text or None
 
-    def _group(self, name: str, given: str) -> GroupsOption:
-        (option,) = _about(f"groups.{name}", partial(groups_of, f"{name}={given}"))
-        path = option.path
-        if path not in (OF_DOCUMENTS, OF_WORDS):
-            path = self._seen(FileOption(path)).path
-        return GroupsOption(option.name, path, option.options)
+    def _group(self, name: str, given: Any) -> FileOption:
+        if isinstance(given, str):
+            (option,) = _about(f"groups.{name}", partial(groups_of, f"{name}={given}"))
+        else:
+            options = given.model_dump(exclude_unset=True)
+            option = FileOption(options.pop("file"), name, self._options(options))
+        return option if option.path in (OF_DOCUMENTS, OF_WORDS) else self._seen(option)
 
     def _target(self, name: str, given: Any) -> TargetOption:
         groups = self.settings.groups
@@ -295,6 +295,8 @@ class Project:
                 raise ParameterError(
                     f"targets.{name}: no groups are called {part!r}{nearest_hint(part, groups)}"
                 )
+        if hasattr(given, "averaged"):
+            return replace(self._target(name, given.averaged), averaged=True, unknown=given.unknown)
         if isinstance(given, Mapping):
             return TargetOption(name, dict(given))
         if isinstance(given, tuple):

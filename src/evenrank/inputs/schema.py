@@ -5,14 +5,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BeforeValidator, Field, Strict, create_model
+from pydantic import BeforeValidator, Discriminator, Field, Strict, Tag, create_model
 
 from evenrank.grammar import REFUSED, ParameterRule
 from evenrank.inputs import sections
+from evenrank.inputs.description import Columns, Description, GroupsTable
 from evenrank.inputs.engine_table import EngineTable
+from evenrank.inputs.file_options import FileOption
 from evenrank.io.settings import (
     BY_KIND,
     LIST,
@@ -25,6 +29,8 @@ from evenrank.io.settings import (
     SettingsTable,
     Text,
     Texts,
+    as_list,
+    kind_of,
     shown,
 )
 
@@ -57,33 +63,69 @@ def table_of(section: type[sections.ConfigSection]) -> type[SettingsTable]:
 Engine = Annotated[Annotated[FileText, TEXT] | Annotated[EngineTable, TABLE], BY_KIND]
 
 
-class DataTable(SettingsTable):
-    """The inputs."""
+def _file_table(kind: Any) -> Any:
+    """A file, or a table with the file and how it is read."""
+    keys: dict[str, Any] = {key: (_exact(hint) | None, None) for key, hint in get_type_hints(kind).items()}
+    made = create_model(kind.__name__, __base__=SettingsTable, file=(FileText, ...), **keys)
+    return Annotated[Annotated[FileText, TEXT] | Annotated[made, TABLE], BY_KIND]
 
-    runs: Annotated[
-        Annotated[Text, TEXT]
-        | Annotated[tuple[FileText, ...], Strict(False), LIST]
-        | Annotated[dict[FileName, FileText], TABLE],
-        BY_KIND,
-    ] = Field(default=(), description="ranked lists: files or patterns, or a table of names and files")
-    qrels: FileText | None = Field(default=None, description="relevance judgements")
-    intents: FileText | None = Field(default=None, description="judgements by intent")
-    words: FileText | None = Field(
-        default=None, description="counts of group words, written by evenrank scan"
-    )
-    polarity: FileText | None = Field(default=None, description="scores of opinion, or labels")
-    background: FileText | None = Field(
-        default=None, description="the documents that NFaiRR is normalised by"
-    )
-    documents: FileText | None = Field(default=None, description="the documents; their fields can be groups")
-    queries: FileText | None = Field(default=None, description="the queries: ids, texts, categories")
-    tables: dict[FileName, FileText] = Field(default={}, description="numbers of documents, for SortBy")
-    by: Texts = Field(default=(), description="columns of the queries by which results are split")
-    missing: Literal["error", "neutral", "none", "uniform", "undefined", "drop"] | None = Field(
-        default=None, description="what happens to documents without evidence"
-    )
-    columns: dict[str, Text] = Field(default={}, description="names of columns by their role")
-    lexicon: FileText | None = Field(default=None, description="the words of groups, by name or file")
+
+def _exact(hint: Any) -> Any:
+    """The type as TOML has it: lists for tuples, and text that is not empty."""
+    if get_origin(hint) is tuple:
+        one = _exact(get_args(hint)[0])
+        return Annotated[tuple[one, ...], Strict(False), BeforeValidator(as_list)]  # type: ignore[valid-type]
+    if get_origin(hint) in (Union, UnionType):
+        one, several = get_args(hint)
+        return Annotated[Annotated[one, TEXT] | Annotated[_exact(several), LIST], BY_KIND]
+    return {str: Text, Columns: dict[str, Text]}.get(hint, hint)
+
+
+def _data_table() -> type[SettingsTable]:
+    """The inputs, as ``Description`` declares them; what has names is a table."""
+    keys: dict[str, Any] = {}
+    for name, hint in get_type_hints(Description, include_extras=True).items():
+        if get_origin(hint) is not Annotated or name in ("groups", "target", "against"):
+            continue
+        kind, arg = get_args(hint)
+        file, described = _file_table(arg.table), Field(default=None, description=arg.help)
+        if name == "runs":
+            listed = Annotated[tuple[FileText, ...], Strict(False), LIST]
+            runs = Annotated[Text, TEXT] | listed | Annotated[dict[FileName, file], TABLE]  # type: ignore[valid-type]
+            keys[name] = (Annotated[runs, BY_KIND], Field(default=(), description=arg.help))
+        elif name == "table":
+            keys["tables"] = (dict[FileName, file], Field(default={}, description=arg.help))  # type: ignore[valid-type]
+        elif name == "by":
+            keys[name] = (Texts, Field(default=(), description=arg.help))
+        elif FileOption in get_args(kind):
+            keys[name] = (file | None, described)
+        else:
+            keys[name] = (FileText | None if str in get_args(kind) else kind, described)
+    return create_model("DataTable", __base__=SettingsTable, __doc__="The inputs.", **keys)
+
+
+DataTable: Any = _data_table()
+
+
+class AveragedTable(SettingsTable):
+    """A target that is the mean of such shares and of those of the relevant documents (TREC Fair)."""
+
+    averaged: Annotated[Annotated[FileText, TEXT] | Annotated[dict[str, Share], TABLE], BY_KIND]
+    unknown: Text | None = Field(default=None, description="the value of documents of which nothing is known")
+
+
+def _target_kind(value: Any) -> str:
+    averaged = isinstance(value, AveragedTable) or (isinstance(value, Mapping) and "averaged" in value)
+    return "averaged" if averaged else kind_of(value)
+
+
+Target = Annotated[
+    Annotated[FileText, TEXT]
+    | Annotated[tuple[Share, ...], Strict(False), LIST]
+    | Annotated[dict[str, Share], TABLE]
+    | Annotated[AveragedTable, Tag("averaged")],
+    Discriminator(_target_kind),
+]
 
 
 class MeasuresTable(SettingsTable):
@@ -182,16 +224,12 @@ class ProjectFile(SettingsTable):
 
     baseline: FileText | None = Field(default=None, description="the run that the others are compared with")
     data: DataTable = DataTable()
-    groups: dict[Text, FileText] = Field(default={}, description="attributes of documents")
-    targets: dict[
-        Text,
-        Annotated[
-            Annotated[FileText, TEXT]
-            | Annotated[tuple[Share, ...], Strict(False), LIST]
-            | Annotated[dict[str, Share], TABLE],
-            BY_KIND,
-        ],
-    ] = Field(default={}, description="the share that each value of an attribute should get")
+    groups: dict[Text, _file_table(GroupsTable)] = Field(  # type: ignore[valid-type]
+        default={}, description="attributes of documents"
+    )
+    targets: dict[Text, Target] = Field(
+        default={}, description="the share that each value of an attribute should get"
+    )
     measures: MeasuresTable = MeasuresTable()
     systems: dict[Text, Text] = Field(default={}, description="systems that rank, by name")
     compare: CompareTable = CompareTable()

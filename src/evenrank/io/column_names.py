@@ -119,7 +119,6 @@ def resolve(
     columns: Mapping[str, str] | None,
     source: str,
     *,
-    shell: str = "--columns ",
     first: bool = False,
 ) -> dict[str, str]:
     """The column of each role; ``columns`` names those that are called otherwise. Where several may have a
@@ -145,16 +144,16 @@ def resolve(
         if len(there) > 1:
             raise DataError(
                 f"{source}: the {called} could be any of the columns {listed(there)}: "
-                f"say which, columns={{{name!r}: {there[0]!r}}} ({shell}{name}={there[0]})"
+                f"say which, columns={{{name!r}: {there[0]!r}}} (in the project file too)"
             )
         if there:
             chosen[name] = there[0]
         elif not role.optional:
-            rank = "; a rank will do: --columns rank=NAME" if called == "score" else ""
+            rank = "; a rank will do, as the role rank" if called == "score" else ""
             raise DataError(
                 f"{source}: no column for the {called} (accepted: {', '.join(ACCEPTED[called])}); "
                 f"the columns found are {listed(found)}: name it with columns={{{name!r}: ...}} "
-                f"({shell}{name}=NAME){rank}"
+                f"(in the project file too){rank}"
             )
     for name, column in chosen.items():
         if list(found).count(column) > 1:

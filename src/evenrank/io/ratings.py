@@ -54,7 +54,7 @@ def read_ratings(
             report.add(
                 row,
                 f"rating {ratings[row]:g} is not a multiple of {step:g}: name the step that ratings come in, "
-                "step=0.1 (--qrels FILE:ratings:step=0.1)",
+                "step=0.1 (step = 0.1 in the project file)",
             )
         report.check()
     try:

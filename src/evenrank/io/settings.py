@@ -38,13 +38,13 @@ def _path(value: str) -> str:
     return value
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
     if isinstance(value, (Mapping, BaseModel)):
         return "table"
     return "list" if isinstance(value, (list, tuple)) else "text"
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
@@ -55,9 +55,9 @@ FileText = Annotated[Text, AfterValidator(_path)]  # a file with its options, or
 FileName = Annotated[Text, Field(max_length=100), AfterValidator(_path)]  # files are called after it
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
-Texts = Annotated[tuple[Text, ...], Strict(False), BeforeValidator(_as_list)]  # or one without brackets
+Texts = Annotated[tuple[Text, ...], Strict(False), BeforeValidator(as_list)]  # or one without brackets
 TEXT, LIST, TABLE = Tag("text"), Tag("list"), Tag("table")  # the forms of a value that has several
-BY_KIND = Discriminator(_kind)
+BY_KIND = Discriminator(kind_of)
 
 
 def checked(
@@ -145,7 +145,14 @@ def _place(loc: tuple[int | str, ...], content: Any) -> list[int | str]:
         if part in inner:
             place.append(part)
             content = inner[part]
-        elif isinstance(content, Mapping) and part not in ("text", "list", "table", "[key]", "dict"):
+        elif isinstance(content, Mapping) and part not in (
+            "text",
+            "list",
+            "table",
+            "averaged",
+            "[key]",
+            "dict",
+        ):
             place.append(part)  # a key that is missing
     return place
 

@@ -237,7 +237,7 @@ def _check_separator(header: Sequence[str], name: str, format: str) -> None:
     for other in set(",;\t|") - {own}:
         if len(header) == 1 and all(map(str.strip, header[0].split(other)[1:] or [""])):
             form = next((form for form, delimiter in _DELIMITERS.items() if delimiter == other), "")
-            cure = f"say format={form!r} (FILE:format={form})" if form else f"put {own!r} in its place"
+            cure = f"say format={form!r} (in the project file too)" if form else f"put {own!r} in its place"
             what = (
                 f"the header {quoted(header[0])} is separated by {other!r}, and {format.upper()} by {own!r}: "
             )

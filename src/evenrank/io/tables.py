@@ -132,12 +132,12 @@ def mapping_table(mapping: Mapping[Any, Any], names: Sequence[str], name: str) -
 
 
 def column_of_roles(
-    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None, shell: str = "--columns "
+    table: NamedTable, roles: Sequence[Role], columns: Mapping[str, str] | None
 ) -> dict[str, str]:
     """The name of the column of each role that the table has. Lines that are no rows are told first: they may
     be why there is no such column."""
     try:
-        return resolve(table.names, roles, columns, table.name, shell=shell)
+        return resolve(table.names, roles, columns, table.name)
     except DataError:
         table.report.check()
         raise

@@ -39,7 +39,7 @@ from evenrank.io.column_names import ACCEPTED
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
 
-BY_INTENT = " (judgements by intent? read them with diversity=True, --qrels FILE:intents)"
+BY_INTENT = " (judgements by intent? read them with diversity=True, --intents FILE)"
 NO_BLANKS = "TREC files cannot hold such ids: replace the blank, or use a table (CSV, JSON lines, Parquet)"
 
 _BLOCK = 1 << 20  # stays in the cache
@@ -90,7 +90,7 @@ class Layout:
         if self.fits(cells[0].split() if len(cells) == 1 else cells):
             cure = f"put one above it, as {','.join(self.fields)}"
             if format == "tsv" or len(cells) == 1:
-                cure = "this is a line of a TREC file: write FILE:format=trec (in Python format='trec')"
+                cure = "this is a line of a TREC file: say format='trec', in Python or in the project file"
             raise DataError(f"{source}:1: this line is no header: {cure}")
 
     def other_format(self, line: bytes, fields: Sequence[bytes]) -> str:
@@ -110,7 +110,7 @@ class Layout:
             return ""
         return (
             f"this file is read as TREC ({' '.join(self.fields)}), but this line looks like "
-            f"{format.upper()}: write FILE:format={format} (in Python format={format!r})"
+            f"{format.upper()}: say format={format!r}, in Python or in the project file"
         )
 
     def misfit(self, fields: Sequence[bytes]) -> str:
@@ -123,7 +123,7 @@ class Layout:
             elif count > wanted:
                 hint = f" (does the document id hold a blank? {NO_BLANKS})"
             elif not self.is_run and _NTCIR_GRADE.fullmatch(fields[-1]):
-                hint = " (judgements of NTCIR? read them with format='ntcir', --qrels FILE:format=ntcir)"
+                hint = " (judgements of NTCIR? read them with format='ntcir', in the project file too)"
             needed = f"{wanted}{' or more' if self.is_run else ''} are needed: {' '.join(self.fields)}"
             return f"{counted(count, 'field', 'fields')}, but {needed}{hint}"
         for name, field in zip(self.fields, fields, strict=True):

@@ -86,8 +86,8 @@ class Delegated(Measure):
             wrong = f"{broken[0]:g} is none" if len(broken) else f"the largest of these is {largest:,}"
             raise DataError(
                 f"{self.text} is computed by ir_measures, which takes whole grades up to {GRADE_LIMIT:,}; "
-                f"{wrong}: read ratings in steps (read_ratings(FILE, step=0.5), --qrels "
-                "FILE:ratings:step=0.5), or choose one of the measures that 'evenrank measures' lists"
+                f"{wrong}: read ratings in steps (read_ratings(FILE, step=0.5), or "
+                "step = 0.5 in the project file), or choose one that 'evenrank measures' lists"
             )
         qrels, run = evidence.ranked.remembered(
             f"{kind} of ir_measures",

@@ -101,6 +101,6 @@ def _check(one: str, many: str, ids: Sequence[str], texts: Collection[str]) -> N
         raise MissingEvidenceError(
             f"{counted(len(lacking), f'ranked {one} has', f'ranked {many} have')} no text: {few(lacking)}; "
             f"give texts of all {many}"
-            + (" (--columns query_text=NAME names their column)" if one == "query" else "")
+            + (" (a project file can name the column, columns = { text = .. })" if one == "query" else "")
             + ", or leave them out of the run"
         )

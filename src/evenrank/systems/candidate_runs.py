@@ -126,7 +126,7 @@ def _texts_asked(inputs: Inputs, own: str, first: Run) -> dict[str, str]:
         many = counted(len(silent), "query has", "queries have")
         raise DataError(
             f"{own}: {many} no text, which a search needs (first: {silent[0]}): pass query_texts= "
-            "(--queries FILE with an id and a text for each; --columns query_text=NAME names another column)"
+            "(--queries FILE with an id and a text for each; a project file can name other columns)"
         )
     return {query: texts[query] for query in asked}
 

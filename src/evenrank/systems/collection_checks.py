@@ -46,7 +46,7 @@ def check_collection(documents: Texts, where: str, *, plain_lines: bool, searche
     return [
         f"{where}: the first line looks like a header, and was read as a document with the id {head!r}: "
         "delete that line, or let the project file name the columns: "
-        f'[data] columns = {{ id = "{head}", text = "{text}" }}'
+        f'[data.documents] file = "{where}" columns = {{ id = "{head}", text = "{text}" }}'
     ]
 
 

@@ -195,7 +195,7 @@ def describe_relevance(found: RelevanceFinding) -> str:
     value = f"relevance: {found.measure} is {number(found.value)}{_interval(found.low, found.high)}, {over}"
     if found.clicks:
         value += (
-            "; from clicks, which follow position as well as relevance: FILE:clicks:eta=N sets how far they "
+            "; from clicks, which follow position as well as relevance: its key eta sets how far they "
             "are corrected for it"
         )
     return value

@@ -13,13 +13,14 @@ from evenrank.data.membership import Membership
 from evenrank.errors import EvenrankError
 from evenrank.ids import take
 from evenrank.inputs import Inputs
-from evenrank.inputs.group_options import DOCUMENTS, WORDS, GroupsOption
+from evenrank.inputs.file_options import FileOption
+from evenrank.inputs.group_options import DOCUMENTS, WORDS
 from evenrank.verdict.attributes import group_attributes
 
 LONGEST = 64  # characters of a name, on average; what is longer is a text
 
 
-def likely_units(inputs: Inputs, files: Iterable[GroupsOption] = ()) -> list[str]:
+def likely_units(inputs: Inputs, files: Iterable[FileOption] = ()) -> list[str]:
     """A note on each attribute that is constant within another column of its table: the documents', or one of
     ``files``, from which groups were read.
 

@@ -24,7 +24,7 @@ from evenrank.io.tables import Role, column_of_roles, query_column
 
 NO_HEADER = (
     "if the first line is not a header and every line is document,label,label,.. then say format='trec-fair' "
-    "(in the shell FILE:format=trec-fair)"
+    "(in the project file too)"
 )
 _ROLES = ("query", "document", "value", "share", "rater")
 _SPARE_IDS = ("id", "_id")
@@ -136,7 +136,7 @@ def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
                 f"FILE:column={found['value'][0]})"
             )
         roles = [Role(role) for role in there if there[role]]
-        return column_of_roles(table, roles, given, shell="FILE:")
+        return column_of_roles(table, roles, given)
     except DataError as error:
         has_header = not table.text or candidates(table.names, "document")
         raise error if has_header else DataError(f"{error}\n{NO_HEADER}") from None

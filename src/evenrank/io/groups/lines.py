@@ -73,9 +73,10 @@ def _name(role: str) -> str:
 
 
 def _other_kinds(format: str) -> str:
-    others = [f"FILE:format={other} for {line}" for other, line in LINES.items() if other != format]
+    others = [f"{other} for {line}" for other, line in LINES.items() if other != format]
     return (
-        " (for a file of another kind say format=, in the shell FILE:format=csv for a table with a header, "
+        " (for a file of another kind say format=, in Python or in the project file: csv for a table with a "
+        "header, "
         f"{', '.join(others)})"
     )
 
@@ -103,6 +104,6 @@ def _check_not_intents(name: str, rows: Sequence[Sequence[str]]) -> None:
             f"{name}: is not read as groups: the second field differs within a query and every label is a "
             "whole number, as in judgements by intent, whose fourth field is a grade. For those use "
             "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --qrels "
-            "FILE:intents); if the numbers are labels, name them: values=['0', '1'] (in the shell "
-            "FILE:format=trec:values=0,1)"
+            "intents = true); if the numbers are labels, name them: values=['0', '1'] (in the shell "
+            "format = 'trec', values = ['0', '1'])"
         )
