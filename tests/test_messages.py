@@ -94,7 +94,7 @@ def test_messages_are_wrapped_on_a_terminal_and_at_columns(width: int) -> None:
     [
         ("RR", "--qrels FILE", "qrels="),
         ("10", "--cutoffs", "cutoffs="),
-        ("alpha_nDCG@5", "--qrels FILE:intents", "intents="),
+        ("alpha_nDCG@5", "--intents FILE", "intents="),
         ("GF", "--groups", "groups="),
         ("NFaiRR@5", "--words", "words="),
     ],

@@ -19,6 +19,7 @@ from evenrank import Scores, audit, read_qrels, read_run
 from evenrank.cli import main
 from evenrank.engines import open_engine
 from evenrank.errors import DataError, EvenrankWarning, InputTypeError, ParameterError
+from evenrank.io.clicks import read_clicks
 
 BEGIN = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -240,7 +241,7 @@ def test_judgements_and_clicks_are_told_apart(shop: Path) -> None:
     assert judged.verdicts[0].advice.cost_measure == "nDCG@10"
     rows = [f"{query},{run.documents(query)[1]},2,5,10\n" for query in run]
     (shop / "clicks.csv").write_text("query,document,rank,clicks,impressions\n" + "".join(rows))
-    clicked = audited(qrels="clicks.csv:clicks", now=clock(2))
+    clicked = audited(qrels=read_clicks("clicks.csv"), now=clock(2))
     assert "follow position" in " ".join(clicked.lines())
     assert any("relevance comes from clicks" in note for note in clicked.summary.notes)
     assert read_qrels("qrels.txt").max_grade == 1

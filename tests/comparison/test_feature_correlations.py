@@ -87,7 +87,7 @@ def test_an_attribute_without_an_order_is_no_feature(features: Any) -> None:
 
 @pytest.mark.parametrize(
     ("lines", "options"),
-    [("document,age\nd1,1\nd1,2\nd2,2\n", ":multilabel"), ("query,document,age\nq1,d1,1\nq2,d1,2\n", "")],
+    [("document,age\nd1,1\nd1,2\nd2,2\n", ":full"), ("query,document,age\nq1,d1,1\nq2,d1,2\n", "")],
     ids=["several values", "values by query"],
 )
 def test_a_feature_has_one_value_for_a_document(lines: str, options: str, features: Any) -> None:

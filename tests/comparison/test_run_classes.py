@@ -34,22 +34,36 @@ def rows(capsys: Any) -> list[tuple[str, str]]:
     return list(dict.fromkeys((line["class"], line["system"]) for line in lines))
 
 
-NAMED = ["tasb.trec:class=dense", "splade.trec:class=sparse", "bm25.trec"]
-CHOSEN = ["--qrels", "qrels.txt", "-m", "RR", "--no-project"]
+RUNS = """[data.runs]
+tasb = { file = "tasb.trec", class = "dense" }
+splade = { file = "splade.trec", class = "sparse" }
+bm25 = "bm25.trec"
+"""
+SEEDS = """[data.runs]
+one = { file = "tasb.trec", class = "dense", system = "TAS-B" }
+two = { file = "tasb2.trec", class = "dense", system = "TAS-B" }
+bm25 = "bm25.trec"
+"""
+CHOSEN = ["--qrels", "qrels.txt", "-m", "RR"]
 EXPECTED = [("lexical", "bm25"), ("sparse", "splade"), ("dense", "tasb")]
 
 
-def test_behind_the_file(runs: Path, capsys: Any) -> None:
-    assert main(["compare", *NAMED, *CHOSEN, "--view", "systems", "--format", "jsonl"]) == 0
+def test_in_the_table_of_a_run(runs: Path, capsys: Any) -> None:
+    Path("evenrank.toml").write_text(RUNS)
+    assert main(["compare", *CHOSEN, "--view", "systems", "--format", "jsonl"]) == 0
     assert rows(capsys) == EXPECTED
-    seeds = ["one=tasb.trec:class=dense:system=TAS-B", "two=tasb2.trec:class=dense:system=TAS-B", "bm25.trec"]
-    assert main(["compare", *seeds, *CHOSEN, "--view", "systems", "--format", "jsonl"]) == 0
+    Path("evenrank.toml").write_text(SEEDS)
+    assert main(["compare", *CHOSEN, "--view", "systems", "--format", "jsonl"]) == 0
     assert rows(capsys) == [("lexical", "bm25"), ("dense", "TAS-B")]
+    Path("evenrank.toml").write_text('[data.runs]\ntasb = { file = "tasb.trec", class = "" }\n')
+    assert main(["compare", "tasb", "bm25.trec", *CHOSEN]) == 1
+    assert "data.runs.tasb.class" in capsys.readouterr().err
 
 
 def test_scores_keep_it(runs: Path, capsys: Any) -> None:
-    assert main(["evaluate", *NAMED, *CHOSEN, "-o", "scores.jsonl"]) == 0
-    assert main(["evaluate", *NAMED[:2], "bm25.trec", *CHOSEN, "-o", "scores.parquet"]) == 0
+    Path("evenrank.toml").write_text(RUNS)
+    assert main(["evaluate", *CHOSEN, "-o", "scores.jsonl"]) == 0
+    assert main(["evaluate", *CHOSEN, "-o", "scores.parquet"]) == 0
     capsys.readouterr()
     for file in ("scores.jsonl", "scores.parquet"):
         given = ["compare", "--scores", file, "--no-project", "--view"]
@@ -64,36 +78,9 @@ def test_scores_keep_it(runs: Path, capsys: Any) -> None:
     assert "none of the runs that the file of systems names was scored" in capsys.readouterr().err
 
 
-def test_a_project_file_says_it(runs: Path, capsys: Any) -> None:
-    Path("evenrank.toml").write_text(
-        '[data]\nqrels = "qrels.txt"\n\n[measures]\nuse = ["RR"]\n\n[data.runs]\n'
-        'tasb = "tasb.trec:class=dense"\nsplade = "splade.trec:class=sparse"\nbm25 = "bm25.trec"\n'
-    )
-    assert main(["compare", "--view", "systems", "--format", "jsonl"]) == 0
-    assert rows(capsys) == EXPECTED
-
-
 def test_scores_without_a_class_say_nothing_of_it(runs: Path) -> None:
     assert main(["evaluate", "tasb.trec", *CHOSEN, "-o", "scores.jsonl"]) == 0
     assert "systems" not in er.Scores.read("scores.jsonl").provenance
-
-
-def test_an_empty_class(runs: Path, capsys: Any) -> None:
-    assert main(["compare", "tasb.trec:class=", "bm25.trec", *CHOSEN]) == 2
-    assert "class= names nothing in 'tasb.trec:class='" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("written", "complaint"),
-    [
-        ("tasb.trec:clas=dense", "clas is no option of a run in 'tasb.trec:clas=dense'; did you mean class?"),
-        ("mine=tasb.trec:kind=dense", "kind is no option of a run in 'mine=tasb.trec:kind=dense'; there are"),
-        ("none.trec:frmat=csv", "frmat is no option of a run in 'none.trec:frmat=csv'; did you mean format?"),
-    ],
-)
-def test_a_misspelt_option_is_no_file(runs: Path, capsys: Any, written: str, complaint: str) -> None:
-    assert main(["compare", written, "bm25.trec", *CHOSEN]) == 2
-    assert complaint in capsys.readouterr().err
 
 
 def test_a_name_may_hold_a_colon(runs: Path, capsys: Any) -> None:

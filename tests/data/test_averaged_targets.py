@@ -44,7 +44,8 @@ class Asked:
 
     def ask(self, *targets: str, run: str = "") -> Any:
         options = [f"--groups={name}=g.csv" for name in self.columns]
-        options += [f"--target={target}" for target in targets]
+        (self.folder / "case.toml").write_text("\n".join(map(described, targets)))
+        options += ["--project", "case.toml"]
         measure = f"AWRF(attr='{'*'.join(self.columns)}')"
         return self.evenrank(
             "evaluate",
@@ -75,6 +76,17 @@ class Asked:
                 value = shown.get(query)
                 found[query].append(None if value is None else 1 - value / 2)
         return found
+
+
+def described(target: str) -> str:
+    """``place=averaged:WORLD:unknown=VALUE`` as a project file has it; the world may be shares by value."""
+    name, _, given = target.partition("=averaged")
+    world, _, unknown = given.removeprefix(":").partition("unknown=")
+    world = world.removesuffix(":") or "collection"
+    pairs = [part.rpartition(":")[::2] for part in world.split(",")]
+    shares = ", ".join(f'"{value}" = {share}' for value, share in pairs)
+    written = f"{{ {shares} }}" if ":" in world else f'"{world}"'
+    return f'targets."{name}" = {{ averaged = {written}{f", unknown = {unknown!r}" if unknown else ""} }}'
 
 
 @pytest.fixture

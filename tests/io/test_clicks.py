@@ -31,8 +31,10 @@ def asked(evenrank: Evenrank, rows: Sequence[Row], options: str = "") -> tuple[d
     queries = sorted({row[0] for row in rows})
     ranked = [f"{q} Q0 {d} {rank} {-rank} x\n" for q in queries for rank, d in enumerate(DOCUMENTS, 1)]
     Path("run.trec").write_text("".join(ranked))
+    keys = "".join(f", {option}" for option in options.split(":") if option)
+    Path("case.toml").write_text(f"data.qrels = {{ file = 'clicks.csv', kind = 'clicks'{keys} }}")
     done = evenrank(
-        "evaluate", "run.trec", "-m", "nDCG", "--qrels", f"clicks.csv:clicks{options}", "--view", "queries",
+        "evaluate", "run.trec", "-m", "nDCG", "--project", "case.toml", "--view", "queries",
         "--format", "jsonl",
     )  # fmt: skip
     assert done.code == 0, done.err

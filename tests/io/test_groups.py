@@ -112,7 +112,7 @@ def test_ignored_labels_are_no_labels() -> None:
 
 def test_judgements_by_intent_are_not_read_as_groups() -> None:
     intents = "1 x a 2\n1 y b 1\n2 x a 0\n2 x b 1\n"
-    with pytest.raises(DataError, match=r"<file>: .*FILE:intents"):
+    with pytest.raises(DataError, match=r"<file>: .*intents"):
         read_groups(io.StringIO(intents), "side", format="trec")
     named = read_groups(io.StringIO(intents), "side", format="trec", values=["0", "1", "2"])
     assert len(named) == 4

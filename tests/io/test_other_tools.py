@@ -133,8 +133,9 @@ def test_a_query_that_is_a_text_is_the_same_in_every_file(
     (tmp_path / "run.csv").write_text("search term,sku,position\nred lamp,a,1\nred lamp,b,2\nrug,a,1\n")
     (tmp_path / "clicks.csv").write_text("query,document,rank,clicks,impressions\nred lamp,b,2,50,100\n")
     (tmp_path / "queries.csv").write_text("search term\nred lamp\nrug\n")
+    (tmp_path / "case.toml").write_text("data.qrels = { file = 'clicks.csv', kind = 'clicks' }")
     done = evenrank(
-        "evaluate", "run.csv", "-m", "RR", "--qrels", "clicks.csv:clicks", "--queries", "queries.csv",
+        "evaluate", "run.csv", "-m", "RR", "--project", "case.toml", "--queries", "queries.csv",
         "--view", "queries", "--format", "jsonl",
     )  # fmt: skip
     assert done.code == 0, done.err

@@ -79,14 +79,18 @@ def test_a_measure_that_another_tool_computes_needs_whole_grades_and_says_how_to
     evenrank: Evenrank,
 ) -> None:
     write("r.csv", "userId,movieId,rating\nq,a,3.5\nq,b,5.0\n")
-    said = refused(evenrank, "Bpref", "--qrels", "r.csv:ratings")
+    write("case.toml", "data.qrels = { file = 'r.csv', kind = 'ratings' }")
+    said = refused(evenrank, "Bpref", "--project", "case.toml")
     assert "3.5" in said
-    assert "FILE:ratings:step=0.5" in said
-    assert "q" in asked(evenrank, {"q": "ab"}, "Bpref", "--qrels", "r.csv:ratings:step=0.5")
+    assert "step" in said
+    write("case.toml", "data.qrels = { file = 'r.csv', kind = 'ratings', step = 0.5 }")
+    assert "q" in asked(evenrank, {"q": "ab"}, "Bpref", "--project", "case.toml")
 
 
 def judged(chances: str = "") -> tuple[str, str]:
-    return "--qrels", "intents.txt:intents" + (f":probabilities={chances}" if chances else "")
+    more = f", probabilities = '{chances}'" if chances else ""
+    write("case.toml", f"data.intents = {{ file = 'intents.txt'{more} }}")
+    return "--project", "case.toml"
 
 
 def test_probabilities_weigh_the_gains_of_intents(evenrank: Evenrank) -> None:
@@ -148,7 +152,9 @@ def test_a_header_and_a_mark_of_the_byte_order_are_no_lines(evenrank: Evenrank, 
 def test_intents_are_groups_whose_target_is_their_probability(evenrank: Evenrank) -> None:
     write("intents.txt", BY_INTENT)
     write("chances.txt", "q 1 0.75\nq 2 0.25\n")
-    groups = ("--groups", "intent=intents.txt:intents:probabilities=chances.txt")
+    more = "intents = true, probabilities = 'chances.txt'"
+    write("case.toml", f"groups.intent = {{ file = 'intents.txt', {more} }}")
+    groups = ("--project", "case.toml")
     # document a is half of each intent, where 3/4 and 1/4 are wanted; c is one of two
     assert asked(evenrank, {"q": "a", "r": "c"}, "AWRF", *groups) == pytest.approx({"q": 0.5, "r": 1.0})
 
@@ -156,7 +162,8 @@ def test_intents_are_groups_whose_target_is_their_probability(evenrank: Evenrank
 def test_groups_in_the_second_column(evenrank: Evenrank) -> None:
     """expeval's judgements: query, group, document, grade."""
     write("fair.txt", "q x a 1\nq y b 0\nq x c 1\nq y c 1\nr y a 1\n")
-    found = asked(evenrank, {"q": "abc", "r": "a"}, "GroupShare", "--groups", "side=fair.txt:iteration")
+    write("case.toml", "groups.side = { file = 'fair.txt', iteration = true }")
+    found = asked(evenrank, {"q": "abc", "r": "a"}, "GroupShare", "--project", "case.toml")
     assert found == {"qx": 0.5, "qy": 0.5, "rx": 0.0, "ry": 1.0}
     for options in ("iteration:ordinal", "probabilities=p.txt"):
         said = refused(evenrank, "GroupShare", "--groups", f"side=fair.txt:{options}")

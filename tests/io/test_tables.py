@@ -112,7 +112,7 @@ def test_what_is_no_grade_has_its_line(grade: str) -> None:
 
 def test_judgements_by_intent_that_are_read_without_are_recognised() -> None:
     by_intent = b"query,intent,document,grade\n1,x,a,1\n1,y,a,1\n"
-    with pytest.raises(DataError, match=r"<file>:3: .*'a'.*FILE:intents"):
+    with pytest.raises(DataError, match=r"<file>:3: .*'a'.*--intents"):
         read_qrels(io.BytesIO(by_intent), format="csv")
     assert len(read_qrels(io.BytesIO(by_intent), format="csv", diversity=True)) == 1
 

@@ -66,10 +66,13 @@ def test_intervals_include_the_disagreement(capfd: pytest.CaptureFixture[str]) -
     command = [
         "evaluate", "run.trec", "-m", "GroupShare(attr='gender')@4", "--view", "labels", "--format", "tsv"
     ]  # fmt: skip
-    assert main([*command, "--groups", "gender=votes.csv:votes:ignore=unsure"]) == 0
+    described = "groups.gender = { file = 'votes.csv', votes = true, "
+    Path("case.toml").write_text(described + "ignore = 'unsure' }")
+    assert main([*command, "--project", "case.toml"]) == 0
     head, *rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
     cells = dict(zip(head, rows[0], strict=True))
     # both queries have the same list, so that all of the spread is the disagreement of the raters
     assert float(cells["labels_low"]) < float(cells["plain"]) < float(cells["labels_high"])
-    assert main([*command, "--groups", "gender=votes.csv:votes:error=rates.csv"]) == 2
+    Path("case.toml").write_text(described + "error = 'rates.csv' }")
+    assert main([*command, "--project", "case.toml"]) == 2
     assert "error= goes with one label for each document, not with votes" in capfd.readouterr().err

@@ -34,7 +34,7 @@ def test_every_leaf_is_a_measure_with_a_page() -> None:
     ("section", "option", "name", "text"),
     [
         ("judgements (", "--qrels", "qrels.txt", "q 0 a 1\n"),
-        ("judgements by intent", "--qrels", "intents.txt:intents", "q 1 a 1\n"),
+        ("judgements by intent", "--intents", "intents.txt", "q 1 a 1\n"),
         ("groups", "--groups", "side=side.csv", "document,side\na,x\nb,y\n"),
     ],
 )

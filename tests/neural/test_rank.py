@@ -200,8 +200,9 @@ def test_train_rank_and_select_from_a_shell(evenrank: Evenrank) -> None:
     assert out.out.splitlines()[0].endswith(" mine")
     rows = [line.split("\t") for line in Path("queries.tsv").read_text().splitlines()]
     Path("q.csv").write_text("query,asked\n" + "".join(f"{query},{text}\n" for query, text in rows))
+    Path("case.toml").write_text("data.queries = { file = 'q.csv', columns = { text = 'asked' } }")
     named = evenrank(
-        "rerank", "run.trec", "--with", model, "--queries", "q.csv", *TEXTS[2:], "--columns", "text=asked",
+        "rerank", "run.trec", "--with", model, "--project", "case.toml", *TEXTS[2:],
         "-o", "c.trec",
     )  # fmt: skip
     assert named.code == 0, named.err

@@ -143,6 +143,6 @@ def test_what_is_refused_when_scores_are_known(evenrank: Evenrank, command: list
 
 def test_a_figure_does_not_take_the_place_of_an_input(evenrank: Evenrank) -> None:
     Path("one.svg").write_bytes(Path("one.trec").read_bytes())
-    command = ["evaluate", "one.svg:format=trec", *KNOWN, "-m", "nDCG", "--cutoffs", "5,10"]
+    command = ["evaluate", "one.svg", *KNOWN, "-m", "nDCG", "--cutoffs", "5,10"]
     assert evenrank(*command, "--figure", "one.svg").code == 2
     assert Path("one.svg").read_bytes() == Path("one.trec").read_bytes()

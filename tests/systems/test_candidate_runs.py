@@ -260,7 +260,7 @@ def test_systems_of_the_project_file_and_its_runs(evenrank: Evenrank, encoded: l
         (["base.trec", "gender.safetensors"], TEXTS[:2], "--queries"),
         (["base.trec", "Dense(model='toy')"], TEXTS[2:], "--documents"),
         (["base.trec", "BM25"], (*TEXTS[:2], "--queries", "ids.txt"), "--queries"),
-        (["base.trec", "gender.safetensors:format=csv"], TEXTS, ":format"),
+        (["base.trec", "gender.safetensors:format=csv"], TEXTS, "format = "),
         (["base.trec", "toy/model.safetensors"], TEXTS, "toy/model.safetensors"),
         (["base.trec", "Dens(model='toy')"], TEXTS, "'Dens'"),
         (["base.trec", "Dense(model='none')"], TEXTS, "none"),

@@ -81,6 +81,7 @@ def audit(
         target=tuple(map(target_of, aims)),
         words=named.pop("words", None),
         lexicon=lexicon,
+        notes=[qrels.describe()] if hasattr(qrels, "describe") else [],
         **_files(named),
     )
     if runs:

@@ -142,7 +142,7 @@ def format_of(source: Source, format: str | None) -> str:
     if found is None:
         raise ParameterError(
             f"{source.name}: the suffix does not tell the format: pass "
-            f"format= (also in the project file), one of {', '.join(document_format_names())}, or give "
+            f"format= (in the shell FILE:format=NAME), one of {', '.join(document_format_names())}, or give "
             "the file such a suffix"
         )
     return found
