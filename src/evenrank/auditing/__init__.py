@@ -61,6 +61,7 @@ def audit(
             files.append(RUN.parse(fspath(one)))
         else:
             runs = apart(runs, named_runs(one))
+    qrels, clicked = qrels if isinstance(qrels, tuple) else (qrels, None)  # as read_clicks gives them
     texts = [groups] if isinstance(groups, str) else groups
     is_written = isinstance(texts, (list, tuple)) and all(map(_is_written, texts))
     if not is_written or (texts and documents is not None and not _is_path(documents)):
@@ -81,13 +82,13 @@ def audit(
         target=tuple(map(target_of, aims)),
         words=named.pop("words", None),
         lexicon=lexicon,
-        notes=[qrels.describe()] if hasattr(qrels, "describe") else [],
+        notes=[] if clicked is None else [clicked],
         **_files(named),
     )
     if runs:
         held["runs"] = runs
     request = AuditRequest(
-        known, tuple(engines), kind, depth, cutoff, keep_texts, held=held, clicks=hasattr(qrels, "qrels")
+        known, tuple(engines), kind, depth, cutoff, keep_texts, held=held, clicks=clicked is not None
     )
     return make_audit(request, output, now=now)
 

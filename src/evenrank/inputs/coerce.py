@@ -76,7 +76,7 @@ def as_judgements(qrels: Any) -> Qrels | DiversityQrels | None:
 
     if qrels is None or isinstance(qrels, (Qrels, DiversityQrels)):
         return qrels
-    return qrels.qrels() if hasattr(qrels, "qrels") else read_qrels(qrels)  # those of clicks
+    return read_qrels(qrels)
 
 
 def as_against(against: Any) -> Run | None:
