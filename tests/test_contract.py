@@ -164,7 +164,18 @@ def test_help_and_the_page_of_a_measure_load_no_other_command_and_no_array_libra
     }  # fmt: skip
     for words, more in (
         ("--help", set()),
-        ("measures GF@10", {"cli.measures", "cli.measure_pages", "cli.outputs", "cli.typed"}),
+        (
+            "measures GF@10",
+            {
+                "cli.measures",
+                "cli.measure_pages",
+                "cli.outputs",
+                "cli.typed",
+                "inputs.description",
+                "inputs.group_options",
+                "inputs.several_files",
+            },
+        ),
     ):
         loaded = modules_after(
             "import io, sys; shown, sys.stdout = sys.stdout, io.StringIO(); from evenrank.cli import main;"

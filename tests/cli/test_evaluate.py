@@ -59,7 +59,7 @@ def test_columns_and_formats(evenrank: Evenrank, files: Path) -> None:
     (files / "evenrank.toml").write_text('[data.runs.run]\nfile = "run.dat"\nformat = "csv"\n')
     unnamed = evenrank("evaluate", "--qrels", "qrels.txt", "-m", "RR")
     assert (unnamed.code, unnamed.out) == (1, "")
-    assert "columns = " in unnamed.err
+    assert "columns=" in unnamed.err
     behind = evenrank("evaluate", "run.dat:format=csv", "--qrels", "qrels.txt", "-m", "RR")
     assert (behind.code, "project file" in behind.err) == (2, True)
 

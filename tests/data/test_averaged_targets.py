@@ -44,7 +44,9 @@ class Asked:
 
     def ask(self, *targets: str, run: str = "") -> Any:
         options = [f"--groups={name}=g.csv" for name in self.columns]
-        (self.folder / "case.toml").write_text("\n".join(map(described, targets)))
+        averaged = [target for target in targets if "=averaged" in target]
+        (self.folder / "case.toml").write_text("\n".join(map(described, averaged)))
+        options += [f"--target={target}" for target in targets if target not in averaged]
         options += ["--project", "case.toml"]
         measure = f"AWRF(attr='{'*'.join(self.columns)}')"
         return self.evenrank(

@@ -188,7 +188,7 @@ def test_authors_that_are_unknown_do_not_count() -> None:
         ("csv", "doc,f\na,1\n", ["f", "m"], ["<file>", "'gender'", "'m'"]),
         ("csv", "doc,age\na,1\n", None, ["<file>", "'gender'", "'age'"]),
         ("gmemb", "1 a\0 0.5 0.5\n", None, ["<file>:1", "byte 3"]),
-        ("csv", "d1,Advanced\nd2,Developing\n", None, ["<file>", "format=trec-fair"]),
+        ("csv", "d1,Advanced\nd2,Developing\n", None, ["<file>", "format='trec-fair'"]),
         ("csv", "doc,value,prob\nd,,1\ne,f,1\n", None, ["<file>:2", "'d'", "missing"]),
         ("jsonl", '{"doc": "a", "gender": ["f", "m"], "share": 1}\n', None, ["<file>:1", "'a'", "several"]),
     ],

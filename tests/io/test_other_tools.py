@@ -83,10 +83,10 @@ def test_tuples_of_ir_measures() -> None:
     ("text", "format", "named"),
     [
         ("query;document;score\nq;a;0,5\n", "csv", "';'"),
-        ("query\tdocument\tscore\nq\ta\t1\n", "csv", "format=tsv"),
-        ("query,document,score\nq,a,1\n", "tsv", "format=csv"),
+        ("query\tdocument\tscore\nq\ta\t1\n", "csv", "format='tsv'"),
+        ("query,document,score\nq,a,1\n", "tsv", "format='csv'"),
         ("query|document|score\nq|a|1\n", "csv", "'|'"),
-        ("query,document,score\nq,a,1\n", "trec", "format=csv"),
+        ("query,document,score\nq,a,1\n", "trec", "format='csv'"),
     ],
 )
 def test_a_separator_in_the_wrong_place_is_named(text: str, format: str, named: str) -> None:
@@ -100,7 +100,7 @@ def test_the_way_out_of_a_file_without_a_header_leads_out() -> None:
     lines = "q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\n"
     run = {"q": {"a": 2.0, "b": 1.0}}
     for separator, format in ((" ", "csv"), ("\t", "tsv"), (" ", "tsv")):
-        with pytest.raises(DataError, match=r"<file>:1: .*format=trec"):
+        with pytest.raises(DataError, match=r"<file>:1: .*format='trec'"):
             read_run(io.StringIO(lines.replace(" ", separator)), format=format)
         assert read_run(io.StringIO(lines.replace(" ", separator)), format="trec").to_dict() == run
     for format in ("csv", "trec"):

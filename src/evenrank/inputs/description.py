@@ -27,7 +27,6 @@ from evenrank.inputs.file_options import (
 )
 from evenrank.inputs.group_options import DOCUMENTS as OF_DOCUMENTS
 from evenrank.inputs.group_options import WORDS, TargetOption, check_groups, groups_of, target_of
-from evenrank.inputs.run_names import run_names
 from evenrank.inputs.several_files import attempt, reading_files
 
 if TYPE_CHECKING:
@@ -235,6 +234,8 @@ class Description:
     @property
     def names(self) -> list[str]:
         """What the runs are called."""
+        from evenrank.inputs.run_names import run_names
+
         return run_names(self.runs)
 
     @property
