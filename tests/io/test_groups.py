@@ -187,6 +187,7 @@ def test_authors_that_are_unknown_do_not_count() -> None:
         ("csv", "doc,gender,age\na,f,30\na,m,30\n", None, ["<file>:3", "'a'", "'f'", "'m'"]),
         ("csv", "doc,f\na,1\n", ["f", "m"], ["<file>", "'gender'", "'m'"]),
         ("csv", "doc,age\na,1\n", None, ["<file>", "'gender'", "'age'"]),
+        ("csv", "doc,age,share\na,1,1\n", None, ["<file>", "'gender'", "column="]),
         ("gmemb", "1 a\0 0.5 0.5\n", None, ["<file>:1", "byte 3"]),
         ("csv", "d1,Advanced\nd2,Developing\n", None, ["<file>", "format='trec-fair'"]),
         ("csv", "doc,value,prob\nd,,1\ne,f,1\n", None, ["<file>:2", "'d'", "missing"]),

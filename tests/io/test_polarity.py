@@ -115,3 +115,9 @@ def test_dictionaries_of_several_axes_and_of_queries_that_are_numbers() -> None:
     assert (by_query.query_ids, by_query.scores.tolist()) == (("q",), [[0.5, 0.1], [-0.5, 0.2]])
     assert er.read_polarity({"a": [0.5, 0.1], "b": (-0.5, 0.2)}).scores.shape == (2, 2)
     assert er.read_polarity({1: {"a": 0.5, "b": -0.5}}).query_ids == ("1",)
+
+
+def test_polarity_has_no_rank_to_offer() -> None:
+    with pytest.raises(DataError, match="'doc'") as caught:
+        er.read_polarity(polars.DataFrame({"doc": ["a"]}))
+    assert "rank" not in str(caught.value)

@@ -70,7 +70,7 @@ BAD: list[tuple[str, bytes, list[tuple[int, str]]]] = [
     ("csv", b'query,note,document,score\n1,"a\nb",b,1\n1,,c,x\n', [(4, "'x'")]),
     ("csv", b'query,note,document,score\n1,"a\nb",b,x\n', [(2, "'x'")]),  # a row that spans lines
     ("csv", HEAD + b'1,"a\nb",1\n', [(2, "0x0A")]),
-    ("csv", HEAD + b"\n1,a,2\n1,a,1\n", [(4, "'a'")]),
+    ("csv", HEAD + b"\n1,a,2\n1,a,1\n", [(4, "line 3")]),
     ("csv", HEAD + b'1,"a,1\n', [(2, "CSV")]),
     ("csv", HEAD + b"1,\xff,1\n", [(2, "23")]),
     ("csv", b"\xef\xbb\xbf" + HEAD + b"1,\xff,1\n", [(2, "26")]),
