@@ -28,7 +28,7 @@ _NO_QUERY = mix_codes(np.zeros(1, np.int64))[0]
 _LAST = np.uint64((1 << 64) - 1)
 _MOST_BITS = 26  # of a key, to say where to look first: 256 MB
 _PAIRS_AT_ONCE = 1 << 15  # keeps the temporaries of one step inside the cache
-_SORTED_AT_ONCE = 1 << 12  # rows, or the rows of one longer list
+_SORTED_AT_ONCE = 1 << 10  # rows, or the rows of one longer list
 _FEW = 1 / 20  # of the rows: so few ids are found faster by one pass over the table than by an index of it
 
 
@@ -169,7 +169,7 @@ def all_differ(
     keys = hash_strings(doc_ids) if hashes is None else hashes
     steps = np.diff(query_codes)
     keys = keys ^ mix_codes(query_codes) if steps.any() else keys
-    edges = np.flatnonzero(steps) + 1
+    edges = np.flatnonzero(steps != 0) + 1
     if len(edges) and steps.min() >= 0:  # some whole lists at a time: what is sorted stays in the cache
         places = np.searchsorted(edges, np.arange(_SORTED_AT_ONCE, len(keys), _SORTED_AT_ONCE))
         cuts = np.unique(edges[places[places < len(edges)]])

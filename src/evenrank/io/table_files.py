@@ -25,7 +25,7 @@ from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-_HEAD = 1 << 17  # bytes: no header line is longer
+_HEAD = 1 << 17  # bytes: no header line is longer, and so many stay in the cache
 _BLOCK = 1 << 22
 
 
@@ -196,7 +196,7 @@ def _by_arrow(content: Content, name: str, format: str) -> NamedTable | None:
     rows = data.slice(len(head) + 1) if newline else data.slice(data.size)
     if not rows.size or b"\r" in head.removesuffix(b"\r"):
         return None
-    blocks = (rows.slice(begin, min(_BLOCK, rows.size - begin)) for begin in range(0, rows.size, _BLOCK))
+    blocks = (rows.slice(begin, min(_HEAD, rows.size - begin)) for begin in range(0, rows.size, _HEAD))
     quotes = format == "csv" and any(b'"' in block.to_pybytes() for block in blocks)
     try:
         header = delimited_rows(head.decode(), _DELIMITERS[format], quotes=format == "csv").header
