@@ -240,3 +240,12 @@ def without(ids: Sequence[str], others: Sequence[str]) -> list[str]:
 
 def positions(ids: Sequence[str]) -> dict[str, int]:
     return {identifier: position for position, identifier in enumerate(ids)}
+
+
+def by_query(
+    query_ids: Sequence[str], offsets: Int64s, doc_ids: pa.LargeStringArray, values: npt.NDArray[Any]
+) -> dict[str, dict[str, Any]]:
+    """``{query: {document: value}}`` of rows that stand query by query."""
+    ids, own = doc_ids.to_pylist(), values.tolist()
+    spans = zip(query_ids, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+    return {query: dict(zip(ids[a:b], own[a:b], strict=True)) for query, a, b in spans}

@@ -27,7 +27,7 @@ from evenrank.data.evidence_source import DocumentSets, Gathered, Pairs
 from evenrank.data.lookup import PairRows, refuse_repeated
 from evenrank.data.run import as_numbers, encode_ids
 from evenrank.errors import PROBLEMS_SHOWN, DataError, Problem
-from evenrank.ids import StringRows, as_ids, as_strings, positions, take, update_digest
+from evenrank.ids import StringRows, as_ids, as_strings, by_query, positions, take, update_digest
 
 
 class JudgedQueries(PairRows):
@@ -138,9 +138,7 @@ class Qrels(JudgedQueries):
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        ids, grades = self.doc_ids.to_pylist(), self.grades.tolist()
-        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
-        return {query: dict(zip(ids[a:b], grades[a:b], strict=True)) for query, a, b in spans}
+        return by_query(self.query_ids, self.offsets, self.doc_ids, self.grades)
 
     def as_listed(self) -> dict[str, dict[str, Any]]:
         """``to_dict`` with the documents of each query in the order of the source, where that is known.
@@ -150,12 +148,8 @@ class Qrels(JudgedQueries):
         """
         if self.appearance is None:
             return self.to_dict()
-        ids, grades, rows = self.doc_ids.to_pylist(), self.grades.tolist(), self.appearance
-        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
-        return {
-            query: {ids[row]: grades[row] for row in (begin + np.argsort(rows[begin:end])).tolist()}
-            for query, begin, end in spans
-        }
+        order = np.lexsort((self.appearance, self.query_codes))
+        return by_query(self.query_ids, self.offsets, take(self.doc_ids, order), self.grades[order])
 
     def gather(self, pairs: Pairs) -> Gathered:
         """Grades of the pairs; an unjudged document has grade 0 and is not known."""

@@ -29,6 +29,7 @@ from evenrank.ids import (
     StringRows,
     as_ids,
     as_strings,
+    by_query,
     hash_strings,
     is_text,
     places_among,
@@ -211,9 +212,7 @@ class Run:
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """``{query: {document: score}}`` in rank order."""
-        ids, scores = self.doc_ids.to_pylist(), self.scores.tolist()
-        spans = zip(self.query_ids, self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
-        return {query: dict(zip(ids[a:b], scores[a:b], strict=True)) for query, a, b in spans}
+        return by_query(self.query_ids, self.offsets, self.doc_ids, self.scores)
 
     def to_arrow(self) -> pa.Table:
         """Columns ``query``, ``document``, ``rank``, ``score``."""

@@ -157,14 +157,7 @@ class WordCounts:
 
     def as_documents(self) -> DocumentSets:
         """All documents as one set for all queries, with their counts."""
-        columns: dict[str, Column] = {
-            "counts": self.counts.astype(float),
-            "length": self.lengths.astype(float),
-            "tokens": self.tokens.astype(float),
-        }
-        if self.terms is not None:
-            columns["terms"] = self.terms
-        gathered = {self.name: Gathered(columns, np.ones(len(self), dtype=bool))}
+        gathered = {self.name: self._at(np.arange(len(self)))}
         return DocumentSets(
             StringRows(self.doc_ids), np.array([0, len(self)]), shared=True, gathered=gathered
         )
@@ -172,7 +165,9 @@ class WordCounts:
     def gather(self, pairs: Pairs) -> Gathered:
         """``words.counts`` (P, G), ``words.length`` and ``words.tokens`` (P,): all tokens, and those of any
         group; and, if counted, ``words.terms`` (P, terms)."""
-        rows = self._index.locate(None, pairs.doc_ids)
+        return self._at(self._index.locate(None, pairs.doc_ids))
+
+    def _at(self, rows: Int64s) -> Gathered:
         columns: dict[str, Column] = {
             name: rows_or_zero(values, rows).astype(float)
             for name, values in (("counts", self.counts), ("length", self.lengths), ("tokens", self.tokens))
