@@ -88,7 +88,6 @@ def counts_table(begin: int, end: int, schema: pa.Schema) -> pa.RecordBatch:
 
 def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, Path]:
     """The folder, and a file with the wanted rows alone."""
-    from evenrank.io.content_hash import hash_of_file
     from evenrank.io.counts import CountsWriter, counts_schema
     from evenrank.io.counts_folder import write_parts
     from evenrank.io.lexicons import read_lexicon
@@ -104,8 +103,7 @@ def make_counts(folder: Path, documents: int, wanted: list[str]) -> tuple[Path, 
             for at in range(0, len(batch), 1 << 17):
                 writer.write(batch.slice(at, 1 << 17))
             writer.close()
-        seal = {"bytes": path.stat().st_size, "digest": hash_of_file(path)}
-        parts.append((path, len(batch), seal))
+        parts.append((path, len(batch)))
         kept.append(pa.Table.from_batches([batch]).filter(pa.compute.is_in(batch.column(0), value_set)))
     write_parts(counts, parts, {"name": "made up"})
     pq.write_table(pa.concat_tables(kept).cast(schema), needed)

@@ -160,11 +160,12 @@ def _scopes(
     """The measures by their queries: those asked for, else the judged ones, else the run's. Measures with the
     same queries share what they look at."""
     found: dict[bytes, tuple[Scope, list[Measure]]] = {}
+    there = {kind: places_among(queries, ids) >= 0 for kind, ids in judged.items()}  # (Q,) each
+    listed = places_among(queries, own) >= 0
     for measure in measures:
-        needed = [judged[kind] for kind in sorted(measure.judged_by)] or [own]
         common = np.ones(len(queries), dtype=bool)  # (Q,)
-        for ids in needed if asked is None else ():
-            common &= places_among(queries, ids) >= 0
+        if asked is None:
+            common = np.logical_and.reduce([there[kind] for kind in sorted(measure.judged_by)] or [listed])
         if not common.any():
             raise DataError(f"{measure!r}: no query has both kinds of judgements that it needs")
         chosen = None if common.all() else np.flatnonzero(common)
