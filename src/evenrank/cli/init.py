@@ -156,6 +156,23 @@ def run_name(path: str) -> str:
     return Path(path).name.partition(".")[0]
 
 
+TABLES = (  # what nobody has to know by heart
+    "",
+    "# A file that needs more than its name is a table that says how it is read:",
+    "# [data.qrels]",
+    '# file = "clicks.csv"',
+    '# kind = "clicks"             # or "ratings"; eta and step say more',
+    '# columns = { document = "sku", rank = "position" }',
+    "# [groups.size]",
+    '# file = "products.csv"',
+    '# column = "seller_size"',
+    '# unit = "seller"             # also values, even, ignore, ordinal, bins, multilabel, votes, error',
+    "# [data.polarity]",
+    '# file = "stance.qrels"',
+    '# positive = "PRO"            # also negative, neutral, column',
+)
+
+
 def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
     """Attributes of files of groups, and of fields of the documents that have few values."""
     own = {} if documents is None else documents.fields
@@ -169,7 +186,7 @@ def _groups(found: FoundFiles, documents: FoundFile | None) -> list[str]:
         lines.append('# gender = "gender.csv"       # a table of documents and their groups')
         lines.append('# seller_size = "documents"   # a field of the documents')
     lines += ["", "[targets]", '# gender = "uniform"          # the share that each group should get']
-    return lines
+    return [*lines, *TABLES]
 
 
 def _engines(found: FoundFiles) -> list[str]:

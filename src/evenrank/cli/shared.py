@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evenrank.cli.outputs import check_apart
 from evenrank.cli.progress import progress
 from evenrank.cli.streams import say
-from evenrank.cli.values import columns_of, positive, positives
 from evenrank.cli.values import option as option
+from evenrank.cli.values import positives
 from evenrank.errors import ParameterError
 from evenrank.inputs.description import Description
 from evenrank.inputs.file_options import RUN, FileOption
@@ -51,26 +51,6 @@ def add_inputs(parser: argparse.ArgumentParser, only: Sequence[str] = COMMON) ->
     from evenrank.cli.typed import add_options
 
     add_options(parser, Description, only)
-
-
-def add_by(parser: Any) -> None:
-    parser.add_argument(
-        "--by", metavar="COLUMN,..",
-        help="split results by category of query: columns of the queries, or a table of query and category",
-    )  # fmt: skip
-
-
-def add_columns(parser: Any, roles: Sequence[str] = ROLES) -> None:
-    example = (
-        "query=qid,document=docno,score=sim" if "score" in roles else "id=docno,text=body,title=headline"
-    )
-    parser.add_argument(
-        "--columns", type=option(lambda text: columns_of(text, roles)), metavar="ROLE=NAME,..",
-        help=f"names of the columns in tables, where they are not the usual ones: {example}; roles are "
-        f"{', '.join(roles)}"
-        + ("; query_text is the text of queries, text that of documents" if "query_text" in roles else "")
-        + (", weight how often each query is asked" if "weight" in roles else ""),
-    )  # fmt: skip
 
 
 def add_measures(parser: argparse.ArgumentParser) -> None:
@@ -116,23 +96,8 @@ def seed_of(arguments: argparse.Namespace) -> int:
     return 0 if arguments.seed is None else int(arguments.seed)
 
 
-def add_resuming(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="number of threads (default: one for each core)"
-    )
-    parser.add_argument(
-        "--no-resume", action="store_true", help="begin anew and ignore what an interrupted run left"
-    )
-
-
 def add_lexicon(parser: Any, use: str) -> None:
     parser.add_argument("--lexicon", metavar="NAME", help=use)
-
-
-def add_cache(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="keep vectors here, so that no text is encoded twice"
-    )
 
 
 def description(arguments: argparse.Namespace) -> Description:
