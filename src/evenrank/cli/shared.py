@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 RUN_HELP = "run file: TREC, CSV, TSV, JSONL or Parquet, also .gz and .zst; - reads stdin. NAME=FILE names it"
 WRITTEN_SCORES = "write the scores of every query: .jsonl, .csv, .tsv, .parquet"
-ROLES = ("query", "document", "score", "rank", "grade", "intent", "text", "title", "query_text", "weight")
-DOCUMENT_ROLES = ("id", "text", "title")
 SUFFIXES = ".html, .svg, .png or .pdf"
 
 
