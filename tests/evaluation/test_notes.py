@@ -87,6 +87,7 @@ def test_groups_are_called_by_their_attribute_with_their_documents_and_targets()
         if "target" in note
     )
     assert "given, f 0.3, m 0.7" in target
+    assert target in notes(a_run("a"), "AWRF@5", groups=gender.with_target([0.3, 0.7]))
     assert missing.startswith("1 of 2")
     assert "'gender'" in missing
 

@@ -290,9 +290,7 @@ def _group_notes(sources: Sources, measures: Sequence[Measure]) -> Iterator[Scor
 
 def _compares_with_target(measure: Measure) -> bool:
     """Whether the target of the attribute has a part in its values."""
-    from evenrank.measures.groups import GroupMeasure  # not loaded for those who have no groups
-
-    if not isinstance(measure, GroupMeasure) or measure.own_target is not None:
+    if getattr(measure, "own_target", None) is not None:
         return False
     return NO_TARGET in measure.undefined_when and getattr(measure, "of", "target") == "target"
 
