@@ -30,6 +30,9 @@ settings.register_profile("explore", settings.get_profile("thorough"), derandomi
 settings.load_profile("evenrank")
 
 
+# processes of xdist are told the width of the terminal, to which messages would be wrapped
+os.environ.pop("COLUMNS", None)
+
 # what is loaded to find the tests stays to the end: there is no garbage in it, and much to look at
 gc.disable()
 

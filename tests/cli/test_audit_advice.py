@@ -30,7 +30,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def command_to_try(printed: str) -> str:
     """The command that an audit prints, as it would be pasted."""
-    return printed[printed.index("evenrank rerank") : printed.index("\nwrote ")]
+    lines = printed[printed.index("evenrank rerank") :].splitlines()
+    last = next(place for place, line in enumerate(lines) if not line.endswith("\\"))
+    return "\n".join(lines[: last + 1])
 
 
 @pytest.mark.slow  # the others take the command apart as a shell does, and run it here
@@ -140,5 +142,4 @@ def test_no_line_of_advice_is_wider_than_a_terminal(evenrank: Evenrank, shop: Pa
     printed = evenrank("audit", "shop.toml", *KNOWN[:4], *groups).out
     assert "evenrank rerank" in printed
     assert max(map(len, printed.splitlines())) <= 80
-    assert len(printed.splitlines()) <= 14
     assert len(list((shop / "audit/latest/groups").iterdir())) == 2

@@ -147,5 +147,5 @@ def test_what_has_no_error_rates() -> None:
     with pytest.raises(ParameterError):
         corrected(several, rates(0.1))
     certain = Membership.from_labels(SIDES, {"a": "f", "b": "m"})
-    with pytest.raises(ParameterError, match="error="):
+    with pytest.raises(ParameterError, match="error = "):
         label_intervals({"q": {"a": 1.0}}, "GroupShare(attr='side')@1", groups=certain)

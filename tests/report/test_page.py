@@ -200,7 +200,7 @@ def test_what_is_undefined_has_no_parts_and_is_not_called_equal(tmp_path: Path) 
         ({"lexicon": "gender-en"}, "lexicon= takes what read_lexicon gives, got str"),
         ({"query_texts": ["q"]}, "query_texts is a mapping from ids to strings, got list"),
         ({"query_texts": {"x": "what?"}}, "has the text of none of the queries"),
-        ({"documents": {"a": 3}}, "the text of 'a' is not a string: int"),
+        ({"documents": {"a": 3}}, "text 3 (int) is not text"),
         ({"documents": {"z": "text"}}, "has none of the documents that are ranked"),
     ],
 )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -80,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    has_columns = False
     try:
         if "_ARGCOMPLETE" in os.environ:
             complete()
@@ -87,6 +89,7 @@ def _run(argv: Sequence[str] | None) -> int:
         # standard input with options would be taken for an option
         words = [STDIN_NAME + word[1:] if word.startswith("-:") else word for word in given]
         arguments = build_parser(words).parse_args(words)
+        has_columns = hasattr(arguments, "columns")
         apply_everywhere(arguments, everywhere_of(arguments, shlex.join(["evenrank", *given])))
         from evenrank.cli.outputs import check_apart  # which help does not need
 
@@ -98,7 +101,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except (ParameterError, InputTypeError) as error:
         return _ended_by(error, str(error), USAGE)
     except EvenrankError as error:
-        return _ended_by(error, str(error))
+        return _ended_by(error, _with_columns(str(error)) if has_columns else str(error))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -110,6 +113,16 @@ def _run(argv: Sequence[str] | None) -> int:
             raise
         message = f"unexpected {type(error).__name__}: {error} (a bug; {DEBUG}=1 shows where)"
         return _ended_by(error, message.replace("\n", " "))
+
+
+def _with_columns(message: str) -> str:
+    """The option of the commands that take no project file for their tables.
+
+    >>> _with_columns("name it with columns={'query': ...} (in the project file too)")
+    'name it with --columns query=NAME'
+    """
+    pattern = r"columns=\{'(\w+)': '?(.*?)'?\} \(in the project file too\)"
+    return re.sub(pattern, lambda found: f"--columns {found[1]}={found[2].replace('...', 'NAME')}", message)
 
 
 def _ended_by(error: Exception, message: str, code: int = BAD_DATA) -> int:

@@ -263,7 +263,12 @@ def text_cells(
     if isinstance(values, pa.Array) and not values.null_count and is_text(values.type):
         texts = values.cast(pa.large_string())
     else:
-        texts = pa.array(_each(values, text, "", report), pa.large_string())
+        cells = _each(values, text, "", report)
+        try:
+            texts = pa.array(cells, pa.large_string())
+        except UnicodeEncodeError:  # half a surrogate pair is no character: a mark stands in its place
+            whole = [cell.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for cell in cells]
+            texts = pa.array(whole, pa.large_string())
     if titles is None:
         return texts
     empty = pc.equal(pc.binary_length(titles), 0)

@@ -33,6 +33,8 @@ def read_texts(
     """
     if isinstance(source, Mapping) and wanted is not None:  # it may be a large one that reads from disk
         source = {name: source[name] for name in wanted if name in source}
+        if not source:
+            return {}
     only = None if wanted is None else as_strings(sorted(wanted))
 
     def pairs() -> Iterable[tuple[str, str]]:
