@@ -94,8 +94,10 @@ def as_far_as_right(model: type[Model], content: Mapping[str, Any]) -> Model:
     except Invalid as wrong:
         left: Any = content
         for one in wrong.errors(include_url=False):
-            left = _without(left, _place(one["loc"], content))
-        return as_far_as_right(model, left)
+            place = _place(one["loc"], content)
+            # where a key is missing, the table that lacks it goes
+            left = _without(left, place[:-1] if one["type"] == "missing" else place)
+        return as_far_as_right(model, {} if left == content else left)
 
 
 _FORMS = {
@@ -174,8 +176,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _without(content: Any, place: list[int | str]) -> Any:
-    """The content without the key at this place; of a list, the whole list goes."""
+    """The content without the key at this place; of a list, the whole list goes. Without a place nothing is
+    left."""
+    if not place:
+        return {}
     key = place[0]
-    if len(place) == 1 or not isinstance(content[key], Mapping):
+    if len(place) == 1 or not isinstance(content.get(key), Mapping):
         return {name: value for name, value in content.items() if name != key}
     return {**content, key: _without(content[key], place[1:])}

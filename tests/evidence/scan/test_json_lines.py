@@ -20,6 +20,7 @@ from evenrank import DataError, Lexicon, scan
 LETTERS = Lexicon.build("letters", {"ascii": ["a", "b", "x", "ab"], "other": ["é", "一", "e"]})
 
 FIRST = {"_id": "first", "text": "the first object decides which keys there are"}
+LONG = b"x y " * 15
 ALPHABET = 'ab "\\/\b\f\n\r\t\x00\x1f\x7fé一🙂\u2028{}[]:,'
 
 words = st.text(ALPHABET, max_size=90) | st.text(st.characters(codec="utf-8"), max_size=20)
@@ -75,8 +76,8 @@ def careful() -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def compare(careful: subprocess.Popen[str], path: Path, content: list[bytes]) -> list[Any] | str:
-    path.write_bytes(b"\n".join([json.dumps(FIRST).encode(), *content]))
+def compare(careful: subprocess.Popen[str], path: Path, content: list[bytes], **more: str) -> list[Any] | str:
+    path.write_bytes(b"\n".join([json.dumps({"_id": "first"} | more | FIRST).encode(), *content]))
     careful.stdin.write(f"{path}\n")
     careful.stdin.flush()
     fast = found(str(path))
@@ -118,6 +119,34 @@ def test_as_the_careful_reader(careful: subprocess.Popen[str], path: Path, conte
 def test_what_is_wrong_is_named_as_before(careful: subprocess.Popen[str], path: Path, line: bytes) -> None:
     compare(careful, path, [b'{"_id": "good", "text": "x"}', line])
     compare(careful, path, [line, b'{"_id": "good", "text": "x"}\n'])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"title": "%s", "_id": "a", "text": "b"}' % LONG,
+        b'{"_id": "a", "title": "%s", "text": "b"}' % LONG,
+        b'{"title": "xx yy zz", "text": "b", "_id": "a"}', b'{"text": "b", "title": "xx", "_id": "a"}',
+        b'{"title": "%s", "_id": 7, "text": "b"}' % LONG,
+        b'{"title": "xx", "_id": "a", "title": null, "text": "b"}',
+        b'{"_id": "a", "title": "xx", "title": null, "text": "b"}',
+        b'{"_id": "a", "title": null, "title": "xx", "text": "b"}',
+    ],
+)  # fmt: skip
+def test_a_title_stands_before_its_text(careful: subprocess.Popen[str], path: Path, line: bytes) -> None:
+    found = compare(careful, path, [line], title="a title")
+    assert isinstance(found, list), found
+    assert found[1][0] in ("a", "7")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1-2", ".", "1.", "-", "01", "1e", "+1", "1.5", "-0.5e+7", "0", '"\\uZZZZ"', '"\\u00:0"', '"\\u00e9"'],
+)
+def test_values_that_nobody_asked_for_are_sound(
+    careful: subprocess.Popen[str], path: Path, value: str
+) -> None:
+    compare(careful, path, [f'{{"_id": "a", "url": {value}, "text": "b"}}'.encode()])
 
 
 def test_objects_with_other_keys_and_blank_lines_between(careful: subprocess.Popen[str], path: Path) -> None:

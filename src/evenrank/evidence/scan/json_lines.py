@@ -27,10 +27,10 @@ from evenrank.evidence.scan.vectors import (
 
 _QUOTE, _BACKSLASH, _NEWLINE, _BLANK, _U = b'"\\\n u'
 _OPEN, _CLOSE, _COLON, _COMMA = b"{}:,"
+_MINUS, _PLUS, _POINT, _ZERO = b"-+.0"
 _E, _NULL, _TRUE, _FALS = ord("e"), *np.frombuffer(b"nulltruefals", np.int32)
-_IS_BLANK, _IS_NUMBER = np.zeros(256, np.bool_), np.zeros(256, np.bool_)
+_IS_BLANK = np.zeros(256, np.bool_)
 _IS_BLANK[list(b" \t\r")] = True
-_IS_NUMBER[list(b"0123456789+-.eE")] = True
 _ESCAPED = np.zeros(256, np.uint8)  # what the letter behind a backslash stands for
 _ESCAPED[list(b'"\\/bfnrtu')] = list(b'"\\/\b\f\n\r\tu')
 ID, TEXT, TITLE = range(3)  # the names
@@ -41,6 +41,22 @@ def _after_blanks(address):
     while _IS_BLANK[read_byte(address)]:
         address += 1
     return address
+
+
+@compiled()
+def _four_digits(address):
+    """The number that four hexadecimal digits are; -1 if they are none."""
+    number = np.int64(0)
+    for place in range(4):
+        digit = np.int64(read_byte(address + place))
+        if 97 <= digit | 32 <= 102:
+            digit = (digit | 32) - 97 + 10
+        elif 48 <= digit <= 57:
+            digit -= 48
+        else:
+            return np.int64(-1)
+        number = number << 4 | digit
+    return number
 
 
 @compiled()
@@ -56,25 +72,12 @@ def _string_end(address, end):
         byte = read_byte(address)
         if byte == _QUOTE and address < end:
             return address, escapes
-        if byte != _BACKSLASH or not _ESCAPED[read_byte(address + 1)]:
+        letter = read_byte(address + 1)
+        if byte != _BACKSLASH or not _ESCAPED[letter] or (letter == _U and _four_digits(address + 2) < 0):
             break
         escapes = True
         address += 2
     return np.int64(-1), False
-
-
-@compiled()
-def _four_digits(address):
-    """The number that four hexadecimal digits are; -1 if they are none."""
-    number = np.int64(0)
-    for place in range(4):
-        digit = np.int64(read_byte(address + place))
-        if 97 <= digit | 32 <= 102:
-            digit = (digit | 32) - 87 + 48
-        if not 48 <= digit < 64:
-            return np.int64(-1)
-        number = number << 4 | digit - 48
-    return number
 
 
 @compiled()
@@ -114,6 +117,32 @@ def _unescape(begin, end):
     return target
 
 
+@compiled(inline="always")
+def _after_digits(address):
+    while 48 <= read_byte(address) <= 57:
+        address += 1
+    return address
+
+
+@compiled()
+def _number_end(address):
+    """Where the number ends that begins at ``address``; -1 if none does."""
+    begin = address + 1 if read_byte(address) == _MINUS else address
+    end = _after_digits(begin)
+    if end == begin or (read_byte(begin) == _ZERO and end > begin + 1):
+        return np.int64(-1)
+    if read_byte(end) == _POINT:
+        begin, end = end + 1, _after_digits(end + 1)
+        if end == begin:
+            return np.int64(-1)
+    if read_byte(end) | 32 == _E:
+        begin = end + 2 if read_byte(end + 1) == _PLUS or read_byte(end + 1) == _MINUS else end + 1
+        end = _after_digits(begin)
+        if end == begin:
+            return np.int64(-1)
+    return end
+
+
 @compiled()
 def _after_other(address):
     """Behind a number, ``null``, ``true``, ``false`` or ``{}``; -1 for anything else that is no string."""
@@ -124,10 +153,7 @@ def _after_other(address):
         return address + 5
     if read_byte(address) == _OPEN and read_byte(address + 1) == _CLOSE:
         return address + 2
-    begin = address
-    while _IS_NUMBER[read_byte(address)]:
-        address += 1
-    return address if address > begin else np.int64(-1)
+    return _number_end(address)
 
 
 @compiled()
@@ -159,7 +185,7 @@ def read_objects(text, size, names, name_ends, rows):
     """The objects of the lines ``text[:size]``: begin and end of each id and text to a column of ``rows``.
     Their number; -1 if a line is anything but a plain object. ``names`` are the keys of id, text and title,
     one behind the other. Texts are changed in place: escapes are replaced, and a title is put before its
-    text, with a blank. The text must be followed by ``PADDING`` readable bytes.
+    text, with a blank. The text is sound UTF-8 and is followed by ``PADDING`` readable bytes.
     """
     base = np.int64(text.ctypes.data)
     place, end, found = base, base + size, 0
@@ -203,8 +229,10 @@ def read_objects(text, size, names, name_ends, rows):
                     if not _is_whole(value - 1, place):
                         return -1
                     begins[ID], ends[ID] = value - 1, place
-                elif name == TITLE and read_integer(value - 1) != _NULL:
-                    return -1
+                elif name == TITLE:
+                    if read_integer(value - 1) != _NULL:
+                        return -1
+                    begins[TITLE] = ends[TITLE] = 0  # also of an earlier title
             place = _after_blanks(place)
             byte = read_byte(place)
             if place >= end or (byte != _COMMA and byte != _CLOSE):
@@ -212,8 +240,8 @@ def read_objects(text, size, names, name_ends, rows):
         if begins[ID] == 0 or begins[TEXT] == 0:
             return -1
         if ends[TITLE] > begins[TITLE]:
-            if begins[TITLE] > begins[TEXT]:
-                return -1
+            if begins[TITLE] > begins[TEXT] or begins[TITLE] < begins[ID] < begins[TEXT]:
+                return -1  # the title moves over what stands between it and the text
             begins[TEXT] -= 1  # between them stand quotes, a comma and a key
             write_byte(begins[TEXT], np.uint8(_BLANK))
             for at in range(1, ends[TITLE] - begins[TITLE] + 1):

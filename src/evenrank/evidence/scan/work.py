@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -84,6 +85,8 @@ def plain_objects(block: LineBlock, chosen: Mapping[str, str]) -> Documents | No
     """The documents of lines of JSON that are all plain, else None."""
     from evenrank.evidence.scan.json_lines import ID, TEXT, TITLE, read_objects
 
+    if not _is_utf8(block.data):
+        return None
     size, roles = len(block.data), {ID: "id", TEXT: "text", TITLE: "title"}
     keys = [chosen.get(role, "\0").encode() for _, role in sorted(roles.items())]
     text = np.concatenate([block.data, np.zeros(PADDING, np.uint8)])  # it is changed
@@ -101,6 +104,16 @@ def plain_objects(block: LineBlock, chosen: Mapping[str, str]) -> Documents | No
     checked_ids(ids, "id", report)
     own = Documents(block.reading.name, ids, Texts(text, text_starts, text_ends), block.bytes_read)
     return None if report.found else own
+
+
+def _is_utf8(data: npt.NDArray[np.uint8]) -> bool:
+    if not len(data) or data.max() < 128:
+        return True
+    try:
+        data.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4)
