@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def system_labels(arguments: argparse.Namespace) -> dict[str, RunLabel]:
-    """What is written after the runs as ``:class=..``, or in the records beside them."""
+    """What the tables of runs in the project file say (``class``, ``system``), or the records beside them."""
     from evenrank.io.run_record import read_record
 
     known = shared.description(arguments)

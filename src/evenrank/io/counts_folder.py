@@ -20,7 +20,6 @@ from evenrank.io.atomic import atomic_write, refuse_standard_output, whole_folde
 from evenrank.io.content_hash import hash_of_file
 
 COMMIT = "_evenrank.json"
-INDEX_FOLDER = "_by_hash"  # what earlier versions wrote beside the parts
 
 _FORMAT = 1
 COUNTS = "word counts"
@@ -116,7 +115,7 @@ def folder_target(output: str | os.PathLike[str], kind: str = COUNTS) -> Path | 
 def _refuse_others(folder: Path, kind: str) -> None:
     """What a scan did not write must not be deleted by one."""
     names = {entry.name for entry in folder.iterdir()}
-    written = {COMMIT, INDEX_FOLDER} if COMMIT in names else set()
+    written = {COMMIT} if COMMIT in names else set()
     if written:
         try:
             written |= {part.name for part in read_counts_folder(folder, kind).parts}
@@ -149,7 +148,6 @@ def write_parts(
             "format": _FORMAT,
             "kind": kind,
             "rows": sum(part["rows"] for part in listed),
-            "layout": "in order",  # of the collection, as earlier versions want it said
             "source": dict(source),
             "parts": listed,
         }

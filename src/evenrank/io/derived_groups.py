@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -23,7 +23,7 @@ from evenrank.data.attribute import SHARE_TOLERANCE
 from evenrank.data.lexicon import Lexicon
 from evenrank.errors import DataError
 from evenrank.ids import as_strings
-from evenrank.io.counts import ID, ROW_GROUP, CountsWriter, counts_file, metadata_of, writing
+from evenrank.io.counts import ID, CountsWriter, counts_file, metadata_of, writing
 from evenrank.io.counts_folder import GROUPS, is_counts_folder, read_counts_folder
 
 FORMAT = 2
@@ -110,17 +110,10 @@ def stored_groups(path: str | os.PathLike[str]) -> StoredGroups | None:
     return StoredGroups(tuple(about["groups"]), tuple(about["target"]), documents)
 
 
-def derived_batches(path: Path) -> Iterator[DerivedGroups]:
-    """The documents of a part with their shares, some at a time."""
-    with _groups_file(path) as file:
-        for batch in file.iter_batches(ROW_GROUP):
-            yield _documents(batch)
-
-
 def _groups_file(path: Path) -> AbstractContextManager[pa.parquet.ParquetFile]:
     return counts_file(path, "groups", "derive them again (evenrank scan .. --field groups)")
 
 
-def _documents(table: pa.Table | pa.RecordBatch) -> DerivedGroups:
+def _documents(table: pa.Table) -> DerivedGroups:
     ids, *columns = table.columns
     return DerivedGroups(as_strings(ids), np.stack([values_of(column) for column in columns], axis=1))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
@@ -23,7 +22,6 @@ from evenrank.neural.encoders import encoder_path
 from evenrank.neural.scoring import Floats, Progress, text_vectors
 
 PIECE = 1 << 13  # texts that are read before they are kept
-_SCHEMA = pa.schema([("vector", pa.list_(pa.float32()))])
 _AT_ONCE = 1 << 24  # scores of queries and documents that are held at the same time
 
 

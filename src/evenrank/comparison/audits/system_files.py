@@ -33,7 +33,7 @@ def read_systems(path: str) -> dict[str, RunLabel]:
 
 
 def labelled_systems(files: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, RunLabel]:
-    """By the name of the run: what follows its file as ``:class=..`` and ``:system=..``, else the class that
+    """By the name of the run: ``class`` and ``system`` of its table in the project file, else the class that
     ``evenrank retrieve`` recorded beside it."""
     found = {}
     for name, (path, options) in files.items():

@@ -97,7 +97,7 @@ def read_groups(
     path = file.path if file is not None and format in (None, "parquet") else None
     stored = None if path is None else stored_groups(path)
     if stored is not None:
-        of_tables = {"column": column, "columns": asked.own_columns, "bins": bins}
+        of_tables = {"column": column, "columns": asked.columns, "bins": bins}
         _refuse(name, of_labels | of_tables, f"{path} has shares")
         found = _of_derived(stored, asked, ordinal, target, str(path))
         return found if owners is None else replace(found, unit=owners)
@@ -213,7 +213,7 @@ def _table(
 
 
 def _refuse_columns(asked: Asked, name: str, kind: str) -> None:
-    options = {"votes": asked.votes, "bins": asked.bins, "columns": asked.column or asked.own_columns}
+    options = {"votes": asked.votes, "bins": asked.bins, "columns": asked.column or asked.columns}
     if given := [option for option, value in options.items() if value]:
         raise ParameterError(f"{name}: {given[0]}= applies only to tables: {kind} has no named columns")
 

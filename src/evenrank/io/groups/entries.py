@@ -16,7 +16,7 @@ from evenrank.data.lookup import repeated_pairs
 from evenrank.errors import PROBLEMS_SHOWN, DataError, ParameterError
 from evenrank.ids import as_strings, encode_first_seen, is_text
 from evenrank.io.cells import described, id_cells, is_missing, is_number, listed_cells, one_array, score_cells
-from evenrank.io.column_names import ACCEPTED, SharedColumns, candidates, listed
+from evenrank.io.column_names import ACCEPTED, candidates, listed
 from evenrank.io.groups.bins import CURE, Bins, binned
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.table_files import NamedTable
@@ -41,12 +41,6 @@ class Asked:
     multilabel: bool = False
     votes: bool = False  # each row is the label of one rater
     bins: Bins | None = None  # the column has numbers, which become ordered groups
-
-    @property
-    def own_columns(self) -> dict[str, str]:
-        """Those that were named for this source: that of documents may be named for several files at once."""
-        shared = isinstance(self.columns, SharedColumns)
-        return {role: name for role, name in self.columns.items() if not (shared and role == "document")}
 
 
 class Entries(NamedTuple):
@@ -110,7 +104,7 @@ def table_entries(table: NamedTable, asked: Asked) -> Entries:
 
 def _chosen(table: NamedTable, asked: Asked) -> dict[str, str]:
     """The columns of documents, queries, values and shares, as far as there are any."""
-    given = {role: name for role, name in asked.columns.items() if name in table.names} | asked.own_columns
+    given = dict(asked.columns)
     if wrong := [role for role in given if role not in _ROLES]:
         raise ParameterError(f"columns: {wrong[0]!r} is not one of {', '.join(_ROLES)}")
     if asked.column is not None and given.setdefault("value", asked.column) != asked.column:
