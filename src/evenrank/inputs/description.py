@@ -18,6 +18,8 @@ from evenrank.inputs.file_options import (
     AGAINST,
     BACKGROUND,
     DOCUMENTS,
+    INTENTS,
+    POLARITY,
     QRELS,
     QUERIES,
     RUN,
@@ -71,6 +73,7 @@ class IntentsTable(TypedDict):
 
 class PolarityTable(TypedDict):
     format: str
+    columns: Columns
     column: str
     positive: str
     negative: str
@@ -139,7 +142,7 @@ class Description:
     ] = None
     intents: Annotated[
         FileOption | None,
-        Arg("judgements by intent (TREC Web)", "FILE", read=QRELS.parse, table=IntentsTable),
+        Arg("judgements by intent (TREC Web)", "FILE", read=INTENTS.parse, table=IntentsTable),
     ] = None
     words: Annotated[str | None, Arg("counts of group words, written by evenrank scan", "FILE")] = None
     groups: Annotated[
@@ -165,7 +168,10 @@ class Description:
     polarity: Annotated[
         FileOption | None,
         Arg(
-            "scores of opinion, written by evenrank polarise", "FILE", read=AGAINST.parse, table=PolarityTable
+            "scores of opinion, written by evenrank polarise",
+            "FILE",
+            read=POLARITY.parse,
+            table=PolarityTable,
         ),
     ] = None
     background: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ from evenrank.errors import ParameterError, nearest_hint
 STDIN = "-"
 STDIN_NAME = "<stdin>"  # the same where a word must not begin with a minus sign
 _WILD = re.compile(r"[*?\[]")
+_KINDS = ("clicks", "ratings")  # of judgements, which have a word for them
+_NUMBERS = ("eta", "step", "depth")  # keys of tables whose value is a number
 
 
 def matching(pattern: str, folder: Path) -> list[str]:
@@ -77,6 +80,7 @@ class FileForm:
     """Whether a name may or must stand before a file, and the few keys that may stand behind it."""
 
     what: str  # for messages: "a run", "judgements"
+    table: str | None = None  # of the project file, which says how such a file is read
     keys: Sequence[str] = ()
     numbers: Sequence[str] = ()  # keys whose value is an integer above 0
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -99,7 +103,7 @@ class FileForm:
             parts.pop()
         name, path = self._split(":".join(parts))
         self._check_misspelt(parts, path, text)
-        check_how(path if name is None or Path(path).exists() or ":" in path else text)
+        check_how(path if name is None or Path(path).exists() or ":" in path else text, self.table)
         if not path or (self.must_be_named and name is None):
             raise ParameterError(f"{self.what} must be {self.form}, got {text!r}")
         path = STDIN if path == STDIN_NAME else path
@@ -143,23 +147,35 @@ class FileForm:
         return name.strip(), path
 
 
-def check_how(path: str) -> None:
-    """Say where the options of a file are said, to whoever writes them behind its name."""
-    file, colon, how = path.partition(":")
-    if colon and Path(file).is_file() and not Path(path).exists():
-        key, equals, value = how.partition(":")[0].partition("=")
-        raise ParameterError(
-            f"{path}: there is no such file. How {file} is read is said in the project file, in its table: "
-            f"file = {file!r} and {key} = {value if equals else 'true'}"
-        )
+def check_how(given: str, table: str | None, folder: Path = Path()) -> None:
+    """Say where the options of a file are said, to whoever writes them behind its name; ``table`` is that of
+    the project file, whose ``folder`` the name is seen from."""
+    file, colon, how = given.partition(":")
+    if not colon or not (folder / file).is_file() or (folder / given).exists():
+        return
+    options = [part.partition("=") for part in how.split(":")]
+    cure = f"{file} is, and {how!r} behind it says nothing of how it is read"
+    if options[0][0] == "intents" and table in (QRELS.table, INTENTS.table):
+        cure = f"judgements by intent are given as --intents {file}, or as intents in [data]"
+    elif table is not None and all((equals and value) or key in _KINDS for key, equals, value in options):
+        said = [_toml("file", file)]
+        said += [_toml(key, value) if equals else _toml("kind", key) for key, equals, value in options]
+        cure = f"how {file} is read is said in the project file, in the table [{table}]: {', '.join(said)}"
+    raise ParameterError(f"{given}: there is no such file: {cure}")
 
 
-RUN = FileForm("a run", named=True)
-QRELS = FileForm("a file of judgements")
+def _toml(key: str, value: str) -> str:
+    return f"{key} = {value if key in _NUMBERS else json.dumps(value, ensure_ascii=False)}"
+
+
+RUN = FileForm("a run", table="data.runs.NAME", named=True)
+QRELS = FileForm("a file of judgements", table="data.qrels")
+INTENTS = FileForm("a file of judgements", table="data.intents")
+POLARITY = FileForm("a file of polarity", table="data.polarity")
 AGAINST = FileForm("a run")
-BACKGROUND = FileForm("a background", numbers=("depth",))
-DOCUMENTS = FileForm("a collection")
+BACKGROUND = FileForm("a background", table="data.background", numbers=("depth",))
+DOCUMENTS = FileForm("a collection", table="data.documents")
 QUERIES = FileForm("a file of queries")
-SCANNED = FileForm("a collection", choices={"format": ("jsonl", "csv", "tsv", "parquet", "warc")})
-TABLE = FileForm("a table of numbers", named=True, must_be_named=True)
+SCANNED = replace(DOCUMENTS, choices={"format": ("jsonl", "csv", "tsv", "parquet", "warc")})
+TABLE = FileForm("a table of numbers", table="data.tables.NAME", named=True, must_be_named=True)
 SCORES = FileForm("a file of scores", named=True)

@@ -74,7 +74,10 @@ def _labelled(name: str, path: str, options: dict[str, Any], known: GroupSources
     if kinds:
         return _judged(name, path, kinds[0], options)
     if "probabilities" in options:
-        raise ParameterError(f"--groups {name}: probabilities= goes with :intents")
+        raise ParameterError(
+            f"--groups {name}: probabilities goes with intents = true in the same table; for judgements by "
+            "intent (--intents) it is a key of [data.intents]"
+        )
     if path != DOCUMENTS:
         return read_groups(path, name, **options)
     if known.documents is None:

@@ -246,7 +246,7 @@ class Project:
         if given is None:
             return None
         if isinstance(given, str):
-            _about(where, partial(check_how, str(self.folder / given)))
+            _about(where, partial(check_how, given, where, self.folder))
             return self._seen(FileOption(given, name))
         options = given.model_dump(exclude_unset=True)
         return self._seen(FileOption(options.pop("file"), name, self._options(options)))

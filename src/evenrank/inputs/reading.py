@@ -91,7 +91,11 @@ def categories_by(by: str, queries: Queries | None) -> Mapping[str, list[str]]:
     from evenrank.io.queries import read_categories
 
     if Path(by).exists():
-        return read_categories(by)
+        try:
+            return read_categories(by)
+        except DataError as error:  # this file has no table in the project file
+            said = str(error).replace("(in the project file too)", "(in Python), or rename the column")
+            raise DataError(said) from None
     if queries is None:
         raise ParameterError(f"--by {by}: is this a column of the queries? Then add --queries FILE")
     return queries.categories([name.strip() for name in by.split(",")])

@@ -141,9 +141,9 @@ def format_of(source: Source, format: str | None) -> str:
     found = format or format_of_documents(source.path or source.name)
     if found is None:
         raise ParameterError(
-            f"{source.name}: the suffix does not tell the format: pass "
-            f"format= (in the shell FILE:format=NAME), one of {', '.join(document_format_names())}, or give "
-            "the file such a suffix"
+            f"{source.name}: the suffix does not tell the format: give the file a suffix that does, as "
+            ".jsonl, or say format= (in the project file format in [data.documents]), one of "
+            f"{', '.join(document_format_names())}"
         )
     return found
 

@@ -53,6 +53,7 @@ def read_labelled_polarity(
     neutral: Sequence[str] = (),
     column: str | None = None,
     format: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Polarity:
     """Polarity from a file of labels that ``read_groups`` reads: ``positive`` is +1, the other label -1.
 
@@ -61,7 +62,7 @@ def read_labelled_polarity(
     """
     from evenrank.io.groups import read_groups
 
-    labels = read_groups(source, "polarity", column=column, format=format).by_id()
+    labels = read_groups(source, "polarity", column=column, format=format, columns=columns).by_id()
     sign = label_signs(labels.attribute.values, positive, negative, neutral)  # (L,)
     shares = labels.shares
     rows = np.repeat(np.arange(len(labels)), np.diff(shares.offsets))

@@ -116,8 +116,9 @@ def list_shards(source: str | os.PathLike[str], format: str | None = None) -> tu
         found = ", ".join(f"{one or 'unknown'} ({few(names, 3)})" for one, names in formats.items())
         raise (ParameterError if None in formats else DataError)(
             f"{shown}: a collection has one format, told by the suffixes of its files; here are {found}: "
-            "name files by a pattern ('shards/*.jsonl.gz', quoted), or pass format= (in the shell "
-            f"FILE:format=NAME), one of {', '.join(document_format_names())}"
+            "name files by a pattern ('shards/*.jsonl.gz', quoted), give all of them the "
+            "same suffix, or say format= (in the project file format in [data.documents]), one of "
+            f"{', '.join(document_format_names())}"
         )
     return tuple(Shard(as_text(one.address), one.address, one.size, kind, one.stamp) for one in filled)
 

@@ -119,10 +119,13 @@ def test_columns_of_the_command(capfd: pytest.CaptureFixture[str], folder: Path)
     assert "'score' is not a role: they are " in err
 
 
-def test_a_format_that_is_not_told_names_the_flag(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_format_that_is_not_told_names_the_key(capfd: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "c.tsv").rename(folder / "collection")
     _, err = command(capfd, "collection", "--lexicon", "words.csv", "-o", "o.parquet")
-    assert "pass format= (in the shell FILE:format=NAME), one of tsv, csv, jsonl, parquet" in err
+    assert "format in [data.documents]" in err
+    project = '[data]\ndocuments = {file = "collection", format = "tsv"}\n'
+    (folder / "evenrank.toml").write_text(project)
+    assert command(capfd, "--lexicon", "words.csv", "-o", "o.parquet")[0] == 0
 
 
 def test_a_lexicon_by_name_or_path() -> None:

@@ -73,7 +73,9 @@ class Audited:
             if kind and classes.setdefault(system, kind) != kind:
                 raise DataError(
                     f"system {system!r} has runs of two classes, {classes[system]} and {kind}: runs of one "
-                    "system are its seeds, so give them one class, or another name (:system=NAME)"
+                    "system are its seeds, so give them one class, or another name "
+                    '(system = "NAME" in the table [data.runs.NAME] of the project file, or in the file of '
+                    "systems)"
                 )
         object.__setattr__(self, "_classes", classes)
 

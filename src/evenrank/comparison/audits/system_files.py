@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -52,7 +53,8 @@ def _recorded_class(path: str) -> str | None:
         warnings.warn(
             EvenrankWarning(
                 f"{path} has changed since {Path(path).name}{RECORD_SUFFIX} was written beside it, so the "
-                f"class {kind!r} that is recorded there is not used: write {path}:class=NAME if you know it"
+                f"class {kind!r} that is recorded there is not used: if you know it, say "
+                f"class = {json.dumps(kind)} in the table [data.runs.NAME] of the project file"
             ),
             stacklevel=2,
         )

@@ -103,7 +103,7 @@ def _check_not_intents(name: str, rows: Sequence[Sequence[str]]) -> None:
         raise DataError(
             f"{name}: is not read as groups: the second field differs within a query and every label is a "
             "whole number, as in judgements by intent, whose fourth field is a grade. For those use "
-            "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --qrels "
-            "intents = true); if the numbers are labels, name them: values=['0', '1'] (in the shell "
-            "format = 'trec', values = ['0', '1'])"
+            "read_qrels(FILE, diversity=True) and Membership.from_intents (in the shell --intents "
+            "FILE, and for groups intents = true in the table [groups.NAME] of the project file); if the "
+            "numbers are labels, name them: values=['0', '1'] (in the shell FILE:values=0,1)"
         )
