@@ -106,7 +106,7 @@ def retrieved(folder: Path, work: Path, systems: Mapping[str, System], documents
         if not run.is_file():
             term = system.term.format(folder=work)
             command("retrieve", term, "--documents", documents, "--queries", folder / "queries.tsv",
-                    "-o", f"{run}:cache={work / 'cache'}")  # fmt: skip
+                    "-o", run, "--cache", work / "cache")  # fmt: skip
     return folder / "runs"
 
 

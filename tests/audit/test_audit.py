@@ -93,7 +93,8 @@ def test_lines_of_eighty_columns_say_all_that_was_found(shop: Path, lexicon: str
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("seller_size: small is ")
     (worst,) = [place for place, line in enumerate(lines) if line.startswith("worst queries for seller_size")]
-    assert " ".join(lines[worst : worst + 3]).count("“") == 3
+    own = " ".join(lines[worst : worst + 3]).partition(" worst queries")[0]
+    assert own.count("“") == 3
     assert any(line.startswith("relevance is not known") for line in lines)
     assert any(line.startswith("to try: ") for line in lines)
     assert lines[-1].startswith("wrote audit/2026-05-04T12-00-00Z")
@@ -110,7 +111,7 @@ def test_without_documents_the_fields_of_the_answers_are_groups(shop: Path) -> N
         audited(documents=None, groups="brand")
     words = audited(documents=None, groups="seller_size", lexicon="gender-en", keep_texts=True)
     assert [one.attribute for one in words.verdicts] == ["seller_size", "words of gender-en"]
-    with pytest.raises(ParameterError, match="--keep-texts to keep the texts"):
+    with pytest.raises(ParameterError, match="keep_texts=True"):
         audited(documents=None, groups="seller_size", lexicon="gender-en")
 
 

@@ -150,7 +150,8 @@ def test_what_is_wrong_is_named(case: str, folder: Path, evenrank: Evenrank) -> 
         assert [one for one in named if one not in outcome.err] == []
 
 
-def test_ntcir(shared: Path, evenrank: Evenrank) -> None:
+def test_ntcir(shared: Path, evenrank: Evenrank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     toy = shared / "data/fairweb1_gfr/toy"
     Path("case.toml").write_text(
         f"[data.qrels]\nfile = {str(toy / 'toy.4topics.qrels')!r}\nformat = 'ntcir'\n"

@@ -23,7 +23,8 @@ SWAPPER = make_swapper(tagger="rules")
 
 
 def command(source: Path, output: Path, *options: str) -> list[str]:
-    return ["counterfactual", "swap", str(source), "-o", str(output), "--tagger", "rules", *options]
+    tagger = [] if "--tagger" in options else ["--tagger", "rules"]
+    return ["counterfactual", "swap", str(source), "-o", str(output), *tagger, *options]
 
 
 def swapped(source: Path, output: Path, *options: str) -> dict[str, Any]:

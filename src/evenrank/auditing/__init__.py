@@ -55,7 +55,7 @@ def audit(
     files, engines, held = [], [], dict[str, Any]()
     runs: dict[str, Run | RunSet] = {}
     for one in list(sources) if isinstance(sources, (list, tuple)) else [sources]:
-        if is_engine(one):
+        if is_engine(one) and not hasattr(one, "columns"):  # a frame has columns, an engine none
             engines.append(EngineSource(one))
         elif _is_path(one):
             files.append(RUN.parse(fspath(one)))
@@ -73,6 +73,11 @@ def audit(
         held["target"] = {name: one for name, one in target.items() if name not in kind} or None
     elif len(aims) == 1 and "=" not in aims[0]:
         kind, aims = aims[0], []
+    elif aims and "groups" in held:  # the groups are not read from files, nor are their targets
+        given = {name.strip(): aim.strip() for name, _, aim in (one.partition("=") for one in aims)}
+        kind = {name: aim for name, aim in given.items() if aim in TARGETS}
+        options, aims = [target_of(one) for one in aims if one.partition("=")[2].strip() not in TARGETS], []
+        held["target"] = {option.name: option.path or option.target for option in options} or None
     paths = {"qrels": qrels, "queries": queries, "documents": documents, "words": words}
     held |= {name: one for name, one in paths.items() if one is not None and not _is_path(one)}
     named = {name: fspath(one) for name, one in paths.items() if _is_path(one)}

@@ -40,8 +40,8 @@ def with_commands(
     known = {one.attribute.name: one for one in group_attributes(inputs)}
     named = () if project is None else ("--project", project)
     options: dict[str, list[str]] = {}
-    names = chain(["fairer"], (f"fairer-{number}" for number in count(2)))
-    fairer = next(name for name in names if name not in inputs.runs)
+    outputs = chain(["fairer"], (f"fairer-{number}" for number in count(2)))
+    free = (name for name in outputs if name not in inputs.runs and not _is_taken(name))
     made = []
     for verdict in found:
         if verdict.advice is None:
@@ -55,11 +55,16 @@ def with_commands(
                 options[name] += [] if qrels is None or qrels.options else ["--qrels", qrels.path]
         stem = file_name(verdict.system)
         kept = next(path.name for path in runs_of(written) if path.stem == stem)
-        run, output = str(folder / RUNS / kept), f"{fairer}{Path(kept).suffix}"
+        run, output = str(folder / RUNS / kept), f"{next(free)}{Path(kept).suffix}"
         words = ["evenrank", "rerank", run, "--with", _only(verdict.advice.method), *options[name]]
         advice = replace(verdict.advice, command=(*words, *named, "-o", output))
         made.append(replace(verdict, advice=advice))
     return tuple(made)
+
+
+def _is_taken(name: str) -> bool:
+    """Whether a run of that name is here, which a pasted command would write over."""
+    return any(Path(name).with_suffix(suffix).exists() for suffix in (".trec", ".parquet"))
 
 
 def _groups(verdict: Verdict, membership: Membership, folder: Path, written: Path, stem: str) -> list[str]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from evenrank.data.membership import Membership
-from evenrank.errors import InputTypeError, ParameterError
+from evenrank.errors import InputTypeError, ParameterError, nearest_hint
 from evenrank.inputs.group_options import DOCUMENTS, groups_of, target_of
 from evenrank.inputs.memberships import GroupSources, memberships
 
 OF_A_ROW = ("document", "query", "text", "title", "weight")  # roles of columns that are no attribute
 OF_A_VALUE = ("value", "share", "rater")  # a table that has one of these has a row for each value
 ATTRIBUTE = "group"  # what an attribute is called that nobody named
+TARGETS = ("catalogue", "candidates", "equal", "present", "relevance")
 LOOKED_AT = 1000  # rows in which columns with few values are looked for
 TAKEN = "a path, a table, fields of documents=, {attribute: source}, what read_groups gives, or a list"
 
@@ -112,15 +113,23 @@ def with_target(groups: Sequence[Membership], target: Any) -> tuple[Membership, 
         )
     if not groups:
         raise ParameterError("target= is the share that each group should get: pass groups= too")
+    if isinstance(target, Mapping) and any(isinstance(one, str) for one in target.values()):
+        strange = next(str(name) for name in target if str(name) not in names)
+        there = nearest_hint(strange, names)
+        raise ParameterError(f"target= of {strange!r}: there are groups of {', '.join(names)}{there}")
     if isinstance(target, str) and "=" in target:
         option = target_of(target)
-        if option.averaged:
-            raise ParameterError(f"target={target!r}: in Python averaged_targets makes such a target")
         if option.name not in names:
             raise ParameterError(f"target={target!r}: there are groups of {', '.join(names)}")
         return with_target(groups, {option.name: option.path or option.target})
     if isinstance(target, PathLike) or (isinstance(target, str) and Path(target).is_file()):
         return tuple(one.with_target(read_target(target, one.attribute)) for one in groups)
     if isinstance(target, str):
-        target = target_of(f"{names[0]}={target}").target
+        option = target_of(f"{names[0]}={target}")
+        if option.path is not None:
+            raise ParameterError(
+                f"target={target!r}: must be {', '.join(TARGETS)}, shares by value or a file"
+                f"{nearest_hint(target, TARGETS)}"
+            )
+        target = option.target
     return tuple(one.with_target(target) for one in groups)

@@ -24,6 +24,7 @@ from evenrank.io.cells import BadValue, describe_json_error, quoted
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import Content, Source
 
+TABLES = ("csv", "tsv", "jsonl", "parquet")
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _HEAD = 1 << 17  # bytes: no header line is longer, and so many stay in the cache
 _BLOCK = 1 << 22

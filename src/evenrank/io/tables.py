@@ -15,7 +15,7 @@ from evenrank.io.column_names import candidates, resolve
 from evenrank.io.datasets import dataset_table, is_dataset
 from evenrank.io.row_problems import RowProblems
 from evenrank.io.source import as_source, guess_format
-from evenrank.io.table_files import NamedTable, open_table
+from evenrank.io.table_files import TABLES, NamedTable, open_table
 
 _ACCEPTED = (
     "a path (str or Path, '-' is standard input), an open file, a pandas, polars or Arrow table, a list of "
@@ -89,7 +89,13 @@ def the_table(
     file = as_source(source)
     if file is not None:
         file.check()
-        return open_table(file, format or guess_format(file.path or file.name) or usual, what)
+        form = format or guess_format(file.path or file.name) or usual
+        if form not in TABLES:
+            raise DataError(
+                f"{file.name}: {what} are read from a table ({', '.join(TABLES)}), and its name is that of "
+                f"{form}: if it is a table, say format='csv' (in the project file too)"
+            )
+        return open_table(file, form, what)
     if format is not None:
         raise ParameterError(f"format= applies only to files, got {type(source).__name__}")
     table = as_table(source, name)

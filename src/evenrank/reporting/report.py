@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Unpack
 
 from evenrank.errors import ParameterError
@@ -36,6 +36,8 @@ def report(
     measure ``sort_by``, for the run ``system``. ``urls`` are those of documents by id, ``readable`` is how
     many queries show documents where scripts are off.
     """
+    if not fspath(output).lower().endswith((".html", ".htm")):
+        raise ParameterError(f"output={fspath(output)!r}: a report is a page: name it FILE.html")
     if isinstance(run, Scores) and known:
         raise ParameterError(f"Scores are shown as they are: leave out {next(iter(known))}=, or pass runs")
     source = run if isinstance(run, Scores) else Inputs.of(run, **known)

@@ -110,17 +110,20 @@ def describe_undecided(group: GroupFinding) -> str:
 
 
 def describe_lost(verdict: Verdict) -> str:
-    """Where the lowest group loses its part: in what is found, or in the order; empty where none is lost."""
+    """What the lowest group has in the catalogue, of what is found, and of the attention; against the
+    catalogue also where most of its part is lost. Empty where nothing is lost."""
     if not verdict.less or math.isnan(verdict.less[0].catalogue):
         return ""
     low = verdict.less[0]
-    found, ordered = low.catalogue - low.candidates, low.candidates - low.share
-    most = "which documents are found" if found > ordered else "the order of those that are found"
-    return (
+    parts = (
         f"{verdict.attribute} {low.value}: {percent(low.catalogue)} of the catalogue, "
-        f"{percent(low.candidates)} of what is found, {percent(low.share)} of the {_what(verdict)}; most is "
-        f"lost by {most}"
+        f"{percent(low.candidates)} of what is found, {percent(low.share)} of the {_what(verdict)}"
     )
+    found, ordered = low.catalogue - low.candidates, low.candidates - low.share
+    if verdict.target != CATALOGUE or max(found, ordered) <= 0:
+        return parts
+    most = "which documents are found" if found > ordered else "the order of those that are found"
+    return f"{parts}; most is lost by {most}"
 
 
 def _others(verdict: Verdict) -> str:

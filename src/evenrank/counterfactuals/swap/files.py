@@ -248,10 +248,11 @@ class SwapWork(NamedTuple):
         return line_blocks(reading) if self.lines else read_stretch(reading, format)
 
     def make(self, piece: Any) -> Piece:
-        if self.key not in _made:  # the key is of everything that it depends on
+        blocks = _made.get(self.key)  # the key is of everything that it depends on
+        if blocks is None:
+            blocks = BlockSwapper(self.swapper)
             _made.clear()
-            _made[self.key] = BlockSwapper(self.swapper)
-        blocks = _made[self.key]
+            _made[self.key] = blocks
         if not self.lines:
             return swapped_documents(piece, blocks, self.output, self.name)
         return swapped_json(piece, blocks) if self.output == "jsonl" else swapped_tsv(piece, blocks)
