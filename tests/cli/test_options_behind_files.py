@@ -56,6 +56,14 @@ def test_a_word_that_says_nothing_is_not_sent_to_the_project_file(evenrank: Even
     assert "project" not in outcome.err
 
 
+def test_a_command_without_a_project_file_names_none(evenrank: Evenrank) -> None:
+    arguments = ("lexicon", "sensitivity", "--words", "counts.parquet", "-m", "NFaiRR@2")
+    outcome = evenrank(*arguments, "r.trec:format=csv")
+    assert outcome.code == 2
+    assert "'format=csv'" in outcome.err
+    assert "project" not in outcome.err
+
+
 @pytest.mark.parametrize("more", ['positive = "pro"', ""])
 def test_columns_of_polarity_are_named_in_its_table(more: str, evenrank: Evenrank) -> None:
     value, score = ("side", "pro,con") if more else ("lean", "1,-1")

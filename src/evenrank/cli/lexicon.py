@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from evenrank.data.lexicon import Lexicon
 
 NAMES = "gender-en-names"  # which words are first names
+# no project file is read here, so no message names one
+_RUN, _BACKGROUND, _TEXTS = (replace(form, table=None) for form in (RUN, BACKGROUND, SCANNED))
 
 Name = Annotated[str, Arg("a lexicon, by name or file")]
 Texts = Annotated[
-    FileOption | None, Arg("documents that show how the words are used", "FILE", read=SCANNED.parse)
+    FileOption | None, Arg("documents that show how the words are used", "FILE", read=_TEXTS.parse)
 ]
 VECTORS = Arg(
     "vectors of words, a word and its numbers on each line (GloVe), or an encoder: wordllama, minilm, a "
@@ -202,7 +205,7 @@ def weigh(
 )
 def sensitivity(
     runs: Annotated[
-        tuple[FileOption, ...], Arg("run files; the first is the baseline", "RUN", read=RUN.parse)
+        tuple[FileOption, ...], Arg("run files; the first is the baseline", "RUN", read=_RUN.parse)
     ],
     *,
     everywhere: Everywhere,
@@ -213,7 +216,7 @@ def sensitivity(
     ] = None,
     background: Annotated[
         FileOption | None,
-        Arg("the documents that NFaiRR is normalised by, as in evaluate", "FILE", read=BACKGROUND.parse),
+        Arg("the documents that NFaiRR is normalised by, as in evaluate", "FILE", read=_BACKGROUND.parse),
     ] = None,
     queries: Annotated[
         FileOption | None, Arg("the queries to score, as in evaluate", "FILE", read=QUERIES.parse)
